@@ -1,0 +1,1 @@
+"""Nouns of the field: frozen, without behaviour beyond what follows from their own fields."""

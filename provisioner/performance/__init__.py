@@ -1,0 +1,1 @@
+"""Physics of one machine (DESIGN 3): pure functions of a profile, for planner and simulator."""
