@@ -42,7 +42,7 @@ coverage: $(STAMP) ## Run the tests and show the lines they miss
 clean: ## Remove environments, caches, build products and the example's run
 	rm -rf .venv .venv-lowest .venv-newest build dist results/example
 	rm -rf .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find provisioner tests scripts -name __pycache__ -prune -exec rm -rf {} +
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field
+
+
+def refuse_repeats(key: str, names: Sequence[object]) -> None:
+    """Raise a ValueError that names what is given twice under a key."""
+    repeated = sorted({str(name) for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{key}: {', '.join(repeated)} is given twice")
 
 
 class Noun(BaseModel):
@@ -20,12 +28,17 @@ def _refuse_bool(value: Any) -> Any:
     return value
 
 
-_number = BeforeValidator(_refuse_bool)
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-Positive = Annotated[float, _number, Field(gt=0)]
-NonNegative = Annotated[float, _number, Field(ge=0)]
-Count = Annotated[int, _number, Field(gt=0)]
-CountOrZero = Annotated[int, _number, Field(ge=0)]
+LARGEST, LARGEST_COUNT = 1e18, 10**9
+"""Bounds of every number; they keep products finite and sums exact."""
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+Number = BeforeValidator(_refuse_bool)
+"""Goes with every numeric field: pydantic takes true for 1."""
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
+Positive = Annotated[float, Number, Field(gt=0, le=LARGEST)]
+NonNegative = Annotated[float, Number, Field(ge=0, le=LARGEST)]
+Count = Annotated[int, Number, Field(gt=0, le=LARGEST_COUNT)]
+CountOrZero = Annotated[int, Number, Field(ge=0, le=LARGEST_COUNT)]
 
 
 NAME_SHAPE, RECORD_SHAPE = "<name>", "<record>"

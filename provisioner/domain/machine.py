@@ -5,11 +5,39 @@ Not modelled: host processors, local disks, and failure rates.
 
 from __future__ import annotations
 
-from typing import Annotated
+import datetime
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from provisioner.domain.base import Count, Name, NonNegative, Noun, Phase, Positive, Quality
+from provisioner.domain.base import (
+    Count,
+    Name,
+    NonNegative,
+    Noun,
+    Phase,
+    Positive,
+    Quality,
+    refuse_repeats,
+)
+
+_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+
+
+def _date(value: Any) -> Any:
+    """Accept a year, a month or a day, also as the number or date that YAML makes of it."""
+    text = str(value)
+    try:
+        if not _DATE.fullmatch(text):
+            raise ValueError
+        datetime.date.fromisoformat(f"{text}-01-01"[:10])
+    except ValueError:
+        raise ValueError("a date such as 2026-11-09, 2026-11 or 2026 is needed") from None
+    return text
+
+
+Date = Annotated[str, BeforeValidator(_date)]
 
 
 class Provenance(Noun):
@@ -24,7 +52,7 @@ class StretchPoint(Provenance):
 
     phase: Phase
     load: Annotated[Positive, Field(description="batch tokens (prompt) or requests (token)")]
-    factor: Annotated[float, Field(ge=1)]
+    factor: Annotated[Positive, Field(ge=1)]
 
 
 class PowerCap(Noun):
@@ -58,6 +86,12 @@ class Machine(Noun):
     cap: PowerCap | None = None
     sources: dict[str, Provenance]
 
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.cap is not None and self.cap.of != self.hardware:
+            raise ValueError(f"cap.of is {self.cap.of!r}, must be the hardware {self.hardware!r}")
+        return self
+
     @property
     def price_usd_per_hour(self) -> float:
         """Rent of one machine [USD/h]; 0 where no price list was applied."""
@@ -71,15 +105,20 @@ class Price(Noun):
     usd_per_hour: Positive
     sku: str
     source: Annotated[str, Field(min_length=1)]
-    date: Annotated[str, Field(pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")]
-    certainty: Annotated[str, Field(pattern=r"^[HML]$")]
+    date: Date
+    certainty: Literal["H", "M", "L"]
 
 
 class PriceList(Noun):
     """A named, dated list of prices in US dollars; the answer may flip with the list."""
 
     name: Name
-    date: Annotated[str, Field(pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")]
-    currency: Annotated[str, Field(pattern=r"^USD$")]
+    date: Date
+    currency: Literal["USD"]
     note: str = ""
     prices: Annotated[tuple[Price, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_price_each(self) -> Self:
+        refuse_repeats("prices", [price.hardware for price in self.prices])
+        return self

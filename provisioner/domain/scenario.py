@@ -22,8 +22,10 @@ from provisioner.domain.base import (
     Positive,
     Role,
     by_shape,
+    refuse_repeats,
 )
 from provisioner.domain.slo import Slo
+from provisioner.domain.workload import MAX_LENGTH
 
 DEFAULT_PRICES = "aws-2026-11"
 
@@ -47,7 +49,7 @@ class Override(Noun):
 
 def _listed(value: Any) -> Any:
     """Accept one thing where a list of them is meant."""
-    return [value] if isinstance(value, (str, dict, int)) else value
+    return [value] if isinstance(value, (str, dict, int, float)) else value
 
 
 def _limits_as_slo(value: Any) -> Any:
@@ -71,13 +73,16 @@ TensorParallel = Annotated[
 ]
 
 
+Length = Annotated[Count, Field(le=MAX_LENGTH)]
+
+
 class WorkloadEntry(Noun):
     """One stream of requests: a stored histogram, a trace, or fixed lengths."""
 
     name: Name
-    trace: str | None = None
-    prompt_tokens: Count | None = None
-    output_tokens: Count | None = None
+    trace: Annotated[str, Field(min_length=1)] | None = None
+    prompt_tokens: Length | None = None
+    output_tokens: Length | None = None
     rate_per_s: Positive | None = None
     rate: Annotated[str, Field(pattern=PEAK_RATE.pattern)] | None = None
     speedup: Positive | None = None
@@ -170,9 +175,11 @@ class Scenario(Noun):
                 f"maximize {self.maximize} has no maximum without a limit: give at least one of "
                 "limits.usd_per_hour, power_w, machines, rack_units, available"
             )
-        _refuse_repeats("workloads", [entry.name for entry in self.workloads])
-        _refuse_repeats("hardware", self.hardware_names)
-        _refuse_repeats("designs", list(self.designs))
+        refuse_repeats("workloads", [entry.name for entry in self.workloads])
+        refuse_repeats("hardware", self.hardware_names)
+        refuse_repeats("designs", self.designs)
+        if self.tensor_parallel != "auto":
+            refuse_repeats("tensor_parallel", self.tensor_parallel)
         return self
 
     @property
@@ -184,9 +191,3 @@ class Scenario(Noun):
     def hardware_names(self) -> list[str]:
         """Names of the machine types, without what is overridden."""
         return [entry if isinstance(entry, str) else entry.name for entry in self.hardware]
-
-
-def _refuse_repeats(key: str, names: list[str]) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"{key}: {', '.join(repeated)} is given twice")

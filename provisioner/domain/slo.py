@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from provisioner.domain.base import Name, Noun, Positive
+from provisioner.domain.base import Name, Noun, Number, Positive
 
 MetricName = Literal["ttft", "tbt", "e2e"]
 
@@ -15,7 +15,7 @@ class SloLimit(Noun):
     """One limit: a percentile of a metric is at most so many seconds, or so many times alone."""
 
     metric: MetricName
-    percentile: Annotated[float, Field(gt=0, lt=100)]
+    percentile: Annotated[float, Number, Field(ge=1, lt=100)]  # 0.99 means 99: refused
     at_most_s: Positive | None = None
     at_most_slowdown: Positive | None = None
 

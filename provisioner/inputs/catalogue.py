@@ -25,7 +25,8 @@ def stored(folder: str, pattern: str = "*.yaml") -> dict[str, Path]:
     found: dict[str, Path] = {}
     for root in reversed(roots()):
         for path in sorted((root / folder).glob(pattern)):
-            found[path.stem] = path
+            if not path.name.startswith("."):  # drafts, and what editors and macOS leave behind
+                found[path.stem] = path
     return dict(sorted(found.items()))
 
 

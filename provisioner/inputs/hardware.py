@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from provisioner.domain.base import Phase, Quality
 from provisioner.domain.machine import Machine, PriceList
@@ -15,8 +15,9 @@ from provisioner.domain.scenario import Override
 from provisioner.domain.slo import Slo
 from provisioner.errors import InputError
 from provisioner.inputs import catalogue
+from provisioner.inputs.changes import merge
 from provisioner.inputs.tables import Row, read_rows
-from provisioner.inputs.yaml_files import Record, parse, read_mapping, read_record
+from provisioner.inputs.yaml_files import parse, read_mapping, read_record
 
 MACHINES = "hardware_profiles/machines"
 MODELS = "hardware_profiles/models"
@@ -41,6 +42,7 @@ POINT_COLUMNS = (
 )
 POWER_COLUMNS = ("model", "tensor_parallel", "phase", "load", "power_w", "quality", "source")
 _ANY = "any"
+MachineOrModel = TypeVar("MachineOrModel", Machine, Model)
 
 
 def read_machine(entry: str | Override, where: str = "") -> Machine:
@@ -64,15 +66,43 @@ def read_slo(name: str, where: str = "") -> Slo:
 
 
 def _read(
-    folder: str, kind: str, entry: str | Override, record: type[Record], where: str
-) -> Record:
+    folder: str, kind: str, entry: str | Override, record: type[MachineOrModel], where: str
+) -> MachineOrModel:
     name = entry if isinstance(entry, str) else entry.name
     path = catalogue.find(folder, kind, name, where)
     stored = read_record(path, record)
     changes: dict[str, Any] = {} if isinstance(entry, str) else (entry.model_extra or {})
-    if not changes:
-        return stored
-    return parse(record, {**read_mapping(path), **changes}, f"{where}.{name}".lstrip("."))
+    if changes:
+        where = f"{where}.{name}".lstrip(".")
+        stored = parse(record, merge(read_mapping(path), changes, where), where)
+    _refuse_wrong_units(stored, where if changes else str(path))
+    return stored
+
+
+_UNITS = {
+    "accelerator_memory_bytes": (1e9, math.inf, "bytes"),
+    "network_bytes_per_s": (1e8, math.inf, "bytes per second"),
+    "host_link_bytes_per_s": (1e8, math.inf, "bytes per second"),
+    "transfer_floor_s": (0.0, 10.0, "seconds"),
+    "weight_bytes": (1e7, math.inf, "bytes"),
+    "bytes_per_value": (0.0, 8.0, "bytes, not bits"),
+}
+"""Ranges outside of which a figure must have been written in another unit."""
+_LONGEST_TOKEN_S = 10.0
+
+
+def _refuse_wrong_units(record: Machine | Model, where: str) -> None:
+    for key, (low, high, unit) in _UNITS.items():
+        value = getattr(record, key, low)
+        if not low <= value <= high:
+            raise InputError(f"{where}: {key}: {value:g} cannot be {unit}; check the unit")
+    if isinstance(record, Machine):
+        idle = record.server_idle_power_w + record.accelerators * record.accelerator_idle_power_w
+        if record.provisioned_power_w < idle:
+            raise InputError(
+                f"{where}: provisioned_power_w: {record.provisioned_power_w:g} W is less than the "
+                f"machine draws when idle ({idle:g} W); check the unit"
+            )
 
 
 def price_machines(machines: tuple[Machine, ...], prices: PriceList) -> tuple[Machine, ...]:
@@ -92,7 +122,9 @@ def price_machines(machines: tuple[Machine, ...], prices: PriceList) -> tuple[Ma
             f"hardware.{missing[0]}.usd_per_hour"
         )
     return tuple(
-        m if m.usd_per_hour is not None else m.model_copy(update={"usd_per_hour": rents[m.hardware]})
+        m
+        if m.usd_per_hour is not None
+        else m.model_copy(update={"usd_per_hour": rents[m.hardware]})
         for m in machines
     )
 
@@ -109,8 +141,10 @@ def profiled_accelerators(model: str) -> list[str]:
     return [name for name in catalogue.stored(f"{_POINTS}/{model}", "*.csv")]
 
 
-def read_profiles(model: str, accelerator: str) -> dict[int, Profile]:
+def read_profiles(model: str, accelerator: str, where: str = "") -> dict[int, Profile]:
     """Read the profiles of a model on an accelerator, one per measured tensor parallelism.
+
+    ``where`` is the key that asks for them, for error messages.
 
     Raises
     ------
@@ -119,8 +153,10 @@ def read_profiles(model: str, accelerator: str) -> dict[int, Profile]:
     """
     paths = profile_paths(model, accelerator)
     if paths is None:
+        lacking = "power" if accelerator in profiled_accelerators(model) else "measured points"
+        place = f"{where}: " if where else ""
         raise InputError(
-            f"no measured profile of {model} on {accelerator} (measured: "
+            f"{place}no {lacking} of {model} on {accelerator} (measured: "
             f"{', '.join(profiled_accelerators(model)) or 'none'})"
         )
     rows = list(read_rows(paths[0], POINT_COLUMNS))
@@ -128,7 +164,9 @@ def read_profiles(model: str, accelerator: str) -> dict[int, Profile]:
     power_rows = list(read_rows(paths[1], POWER_COLUMNS))
     sizes = sorted({row.whole("tensor_parallel") for row in rows})
     return {
-        size: _profile(model, accelerator, size, [r for r in rows if _has_size(r, size)], power_rows)
+        size: _profile(
+            model, accelerator, size, [r for r in rows if _has_size(r, size)], power_rows
+        )
         for size in sizes
     }
 
@@ -160,10 +198,10 @@ def _profile(
 
 
 def _refuse_repeated_cells(rows: list[Row]) -> None:
-    seen: dict[tuple[str, ...], int] = {}
+    seen: dict[tuple[object, ...], int] = {}
     for row in rows:
-        keys = ("phase", "tensor_parallel", "prompt_tokens", "batch", "output_tokens")
-        cell = tuple(row.cells[key].strip() for key in keys)
+        keys = ("tensor_parallel", "prompt_tokens", "batch", "output_tokens")
+        cell = (row.cells["phase"].strip(), *map(row.whole_or_none, keys))
         if cell in seen:
             raise InputError(f"{row.path}: row {row.number}: the cell of row {seen[cell]} again")
         seen[cell] = row.number
@@ -202,6 +240,8 @@ def _prompt_point(row: Row) -> PromptPoint:
 
 
 def _token_point(row: Row) -> TokenPoint:
+    if row.positive("time_s") > _LONGEST_TOKEN_S:
+        raise row.fail("time_s", "seconds of one token iteration are needed")
     return TokenPoint(
         prompt_tokens=row.whole("prompt_tokens"),
         batch=row.whole("batch"),
@@ -222,21 +262,25 @@ def _dropped(row: Row) -> str:
     )
 
 
-def _power_points(
-    rows: list[Row], model: str, size: int, phase: Phase
-) -> tuple[PowerPoint, ...]:
+def _power_points(rows: list[Row], model: str, size: int, phase: Phase) -> tuple[PowerPoint, ...]:
     """Power of one phase: rows of this model and size where there are any, else those for any."""
     of_phase = [row for row in rows if _phase(row) is phase]
     own = [
         row
         for row in of_phase
-        if row.cells["model"] == model and row.cells["tensor_parallel"] == str(size)
+        if row.text("model") == model and row.text("tensor_parallel") == str(size)
     ]
-    chosen = own or [row for row in of_phase if row.cells["model"] == _ANY]
+    chosen = own or [row for row in of_phase if row.text("model") == _ANY]
     points = [
         PowerPoint(row.positive("load"), row.positive("power_w"), _quality(row), row.text("source"))
         for row in chosen
     ]
     if not points:
-        raise InputError(f"{rows[0].path}: no {phase.value} power for {model} tp{size} or any model")
+        raise InputError(
+            f"{rows[0].path}: no {phase.value} power for {model} tp{size} or any model"
+        )
+    loads = [point.load for point in points]
+    for row, load in zip(chosen, loads, strict=True):
+        if loads.count(load) > 1:
+            raise row.fail("load", "each load must be given once")
     return tuple(sorted(points, key=lambda point: point.load))

@@ -41,31 +41,72 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
     stored = tuple(hardware.read_machine(entry, "hardware") for entry in scenario.hardware)
     machines = hardware.price_machines(stored, price_list)
     _check_hardware_names(scenario, machines)
+    _check_bounded(scenario, machines)
     workloads, notes = _workloads(scenario, model, folder)
+    references = _references(model, workloads)
     return Case(
         scenario=scenario,
         model=model,
         price_list=price_list,
         machines=machines,
         profiles=_profiles(scenario, model, machines),
-        references=_references(model, workloads),
+        references=references,
         workloads=workloads,
-        files=_hashes(_files(scenario, model, machines, workloads, folder)),
-        notes=notes,
+        files=_hashes(_files(scenario, model, machines, workloads, references, folder)),
+        notes=(*_limit_notes(scenario, machines), *notes),
     )
 
 
 def _check_hardware_names(scenario: Scenario, machines: tuple[Machine, ...]) -> None:
-    """Refuse limits and ownership of hardware that no stored or chosen machine type is."""
-    known = {machine.hardware for machine in machines}
-    known |= {
-        hardware.read_machine(name).hardware for name in catalogue.stored(hardware.MACHINES)
-    }
+    """Refuse limits and ownership of hardware that no chosen or stored machine type is."""
+    chosen = {machine.hardware for machine in machines}
     named = (("limits.available", scenario.limits.available), ("existing", scenario.existing))
-    for where, names in named:
-        for name in names:
-            if name not in known:
-                raise unknown_name("hardware", name, known, where)
+    others = [(where, name) for where, names in named for name in names if name not in chosen]
+    if not others:
+        return
+    names = catalogue.stored(hardware.MACHINES)
+    known = chosen | {hardware.read_machine(name).hardware for name in names}
+    for where, name in others:
+        if name not in known:
+            raise unknown_name("hardware", name, known, where)
+
+
+def _check_bounded(scenario: Scenario, machines: tuple[Machine, ...]) -> None:
+    """Refuse to maximise where some machine type can be had without end."""
+    limits = scenario.limits
+    if not scenario.maximize or limits.power_w or limits.machines or limits.rack_units:
+        return
+    for machine in machines:
+        paid = limits.usd_per_hour is not None and machine.price_usd_per_hour > 0
+        if not paid and machine.hardware not in limits.available:
+            raise InputError(
+                f"maximize {scenario.maximize} has no maximum: nothing limits {machine.name}; add "
+                f"limits.available.{machine.hardware}, or limit money, power, machines or rack "
+                "units"
+            )
+
+
+def _limit_notes(scenario: Scenario, machines: tuple[Machine, ...]) -> Iterator[str]:
+    """Note limits that not even one machine keeps, and owned machines that are not chosen."""
+    limits = scenario.limits
+    smallest = {
+        "usd_per_hour": min(machine.price_usd_per_hour for machine in machines),
+        "power_w": min(machine.provisioned_power_w for machine in machines),
+        "rack_units": min(machine.rack_units for machine in machines),
+    }
+    if any(scenario.existing.values()):
+        del smallest["usd_per_hour"]  # owned machines need no money
+    for key, least in smallest.items():
+        limit = getattr(limits, key)
+        if limit is not None and limit < least:
+            yield (
+                f"limits.{key} of {limit:g} is below the smallest machine's {least:g}; "
+                "check the unit"
+            )
+    chosen = {machine.hardware for machine in machines}
+    for name, count in scenario.existing.items():
+        if count and name not in chosen:
+            yield f"existing: {count} {name} stay unused, no machine type in hardware is one"
 
 
 def _profiles(
@@ -106,16 +147,27 @@ def _workloads(
 
 
 def _slo(choice: str | Slo | None, model: Model, where: str) -> Slo:
-    """Resolve an SLO; slowdowns of an unnamed one are relative to the default's reference."""
-    default = hardware.read_slo(DEFAULT_SLO)
+    """Resolve an SLO; slowdowns without a reference are relative to the default's."""
     if choice is None:
-        measured = hardware.profiled_accelerators(model.name)
-        reference = hardware.read_machine(default.reference or "").accelerator
-        return default if reference in measured else hardware.read_slo(FALLBACK_SLO)
+        default = hardware.read_slo(DEFAULT_SLO)
+        return default if _can_refer(default, model) else hardware.read_slo(FALLBACK_SLO)
     slo = hardware.read_slo(choice, where) if isinstance(choice, str) else choice
-    if slo.is_relative and slo.reference is None:
-        return slo.model_copy(update={"reference": default.reference})
-    return slo
+    if not slo.is_relative or slo.reference is not None:
+        return slo
+    reference = hardware.read_slo(DEFAULT_SLO).reference
+    if reference is None:
+        raise InputError(f"{where}: limits as slowdown need a reference machine; add reference")
+    return slo.model_copy(update={"reference": reference})
+
+
+def _can_refer(slo: Slo, model: Model) -> bool:
+    """Whether the model was measured on the SLO's reference, or it needs none."""
+    if not slo.is_relative:
+        return True
+    if slo.reference is None:
+        return False
+    reference = hardware.read_machine(slo.reference, f"slo {slo.name}: reference")
+    return hardware.profile_paths(model.name, reference.accelerator) is not None
 
 
 def _references(
@@ -126,10 +178,16 @@ def _references(
     for slo in (workload.slo for workload in workloads):
         if slo.reference is None or not slo.is_relative:
             continue
-        machine = hardware.read_machine(slo.reference, f"slo {slo.name}: reference")
-        profiles = hardware.read_profiles(model.name, machine.accelerator)
-        largest = max(size for size in profiles if size <= machine.accelerators)
-        found[slo.reference] = (machine, profiles[largest])
+        where = f"slo {slo.name}: reference"
+        machine = hardware.read_machine(slo.reference, where)
+        profiles = hardware.read_profiles(model.name, machine.accelerator, where)
+        sizes = [size for size in profiles if size <= machine.accelerators]
+        if not sizes:
+            raise InputError(
+                f"{where}: {machine.name} has {machine.accelerators} accelerators; measured are "
+                f"{_listed(set(profiles))}"
+            )
+        found[slo.reference] = (machine, profiles[max(sizes)])
     return found
 
 
@@ -138,11 +196,12 @@ def _files(
     model: Model,
     machines: tuple[Machine, ...],
     workloads: tuple[Workload, ...],
+    references: dict[str, tuple[Machine, Profile]],
     folder: Path,
 ) -> Iterator[Path]:
     yield catalogue.find(hardware.MODELS, "model", model.name)
     yield catalogue.find(hardware.PRICES, "price list", scenario.prices)
-    for machine in machines:
+    for machine in (*machines, *(machine for machine, _ in references.values())):
         yield catalogue.find(hardware.MACHINES, "machine type", machine.name)
         yield from hardware.profile_paths(model.name, machine.accelerator) or ()
     for entry, workload in zip(scenario.workloads, workloads, strict=True):
@@ -151,9 +210,9 @@ def _files(
         elif entry.prompt_tokens is None:
             description = catalogue.find(WORKLOADS, "workload", entry.name)
             yield from (description, description.with_suffix(".csv"))
-        stored = catalogue.stored(hardware.SLOS)
-        if workload.slo.name in stored:
-            yield stored[workload.slo.name]
+        choice = entry.slo if entry.slo is not None else scenario.slo
+        if not isinstance(choice, Slo):
+            yield catalogue.find(hardware.SLOS, "SLO", workload.slo.name)
 
 
 def _hashes(paths: Iterator[Path]) -> dict[str, str]:

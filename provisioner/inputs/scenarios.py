@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from provisioner.domain.scenario import Scenario
-from provisioner.errors import InputError, unknown_name
+from provisioner.errors import InputError
 from provisioner.inputs import catalogue
+from provisioner.inputs.changes import plain, put
 from provisioner.inputs.hardware import SLOS
-from provisioner.inputs.yaml_files import describe, load, parse, read_mapping
+from provisioner.inputs.yaml_files import load, parse, read_mapping
 
 PROVENANCE = "provenance"
 """Key of a saved run's `inputs.yaml` that records files and versions; not part of the question."""
 EXAMPLE = "example"
 _SCENARIOS = "workloads/scenarios"
+_BY_NAME = ("existing.", "limits.available.")
+"""Mappings whose keys are names, which may hold dots."""
+_LISTS = ("workloads", "hardware", "designs", "tensor_parallel")
 
 
 def read_scenario_data(path: Path | None) -> dict[str, Any]:
@@ -59,54 +64,48 @@ def apply_changes(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
     """Return a copy of a scenario's keys with dotted keys changed.
 
     A list of named things is addressed by name (``hardware.dgx-h100.usd_per_hour``), any list by
-    position (``slo.limits.0.at_most_slowdown``).
+    position (``slo.limits.0.at_most_slowdown``). What the scenario leaves to its default can be
+    changed like what it states.
+
+    Raises
+    ------
+    InputError
+        Where a key leads nowhere.
     """
-    changed = copy.deepcopy(dict(data))
+    changed: dict[str, Any] = plain(data)
     for key, value in changes.items():
-        _put(changed, key.split("."), value, key)
+        path = _path(key)
+        if len(path) > 1 and changed.get(path[0]) is None:
+            changed[path[0]] = _default(path[0])
+        put(changed, path, plain(value), key, _opened)
     return changed
 
 
-def _put(node: Any, path: list[str], value: Any, key: str) -> None:
-    if isinstance(node, list):
-        _put_in_list(node, path, value, key)
-        return
-    if not isinstance(node, dict):
-        raise InputError(f"{key}: there is nothing below {describe(node)}")
-    head, rest = path[0], path[1:]
-    if not rest:
-        node[head] = value
-        return
-    node[head] = _opened(head, node.get(head))
-    _put(node[head], rest, value, key)
+def _path(key: str) -> list[str]:
+    path = key.split(".")
+    for prefix in _BY_NAME:
+        if key.startswith(prefix):
+            path = [*prefix[:-1].split("."), key.removeprefix(prefix)]
+    if not all(path):
+        raise InputError(f"{key!r}: must be dotted keys without empty parts")
+    return path
 
 
-def _put_in_list(items: list[Any], path: list[str], value: Any, key: str) -> None:
-    """Descend into a list; a name may itself contain dots, so the longest one is tried first."""
-    names = [item.get("name") if isinstance(item, dict) else item for item in items]
-    for length in range(len(path), 0, -1):
-        name = ".".join(path[:length])
-        if name in names:
-            at = names.index(name)
-        elif name.isdigit() and int(name) < len(items):
-            at = int(name)
-        else:
-            continue
-        if length == len(path):
-            items[at] = value
-        else:
-            items[at] = items[at] if isinstance(items[at], dict) else {"name": items[at]}
-            _put(items[at], path[length:], value, key)
-        return
-    raise unknown_name("name", path[0], [str(name) for name in names], key)
+def _default(name: str) -> Any:
+    field = Scenario.model_fields.get(name)
+    if field is None or field.is_required() or isinstance(field.default, BaseModel):
+        return None
+    return plain(field.default)
 
 
-def _opened(head: str, value: Any) -> Any:
-    """Turn a name into the record whose fields are about to change."""
-    if value is None:
-        return {}
-    if isinstance(value, str):
-        if head == "slo":
-            return read_mapping(catalogue.find(SLOS, "SLO", value, head))
+def _opened(key: str | int, value: Any) -> Any:
+    """Turn a value that is about to be changed in part into a mapping or list."""
+    if key == "slo" and value is None:
+        raise InputError("slo: none is set; name one before changing it")
+    if key == "slo" and isinstance(value, str):
+        return read_mapping(catalogue.find(SLOS, "SLO", value, "slo"))
+    if key in _LISTS and value is not None and not isinstance(value, list):
+        return [value]
+    if isinstance(value, str) and (key == "model" or isinstance(key, int)):
         return {"name": value}
-    return value
+    return {} if value is None else value

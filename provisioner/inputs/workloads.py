@@ -12,13 +12,14 @@ import numpy as np
 import yaml
 from pydantic import Field
 
-from provisioner.domain.base import Name, Noun, Positive
+from provisioner.domain.base import Count, Name, Noun, Positive
 from provisioner.domain.scenario import PEAK_RATE, WorkloadEntry
 from provisioner.domain.workload import (
     HISTOGRAM_COLUMNS,
     OUTPUT_EDGES,
     PROMPT_EDGES,
     FloatArray,
+    IntArray,
     LengthHistogram,
     LengthRecord,
     histogram_of,
@@ -28,18 +29,22 @@ from provisioner.errors import InputError
 from provisioner.inputs import catalogue
 from provisioner.inputs.tables import Row, read_rows
 from provisioner.inputs.trace_files import Trace, read_chunks, read_trace
-from provisioner.inputs.yaml_files import read_record
+from provisioner.inputs.yaml_files import parse, read_record
 
 WORKLOADS = "workloads"
 _PEAK_WINDOW_S = 60.0
+_LIKELY_RATES_PER_S = (1e-3, 1e5)
 
 
-class _Description(Noun):
+class _Named(Noun):
+    name: Name
+
+
+class _Description(_Named):
     """What a stored histogram's YAML file says beside its CSV of cells."""
 
-    name: Name
     source: Annotated[str, Field(min_length=1)]
-    requests: Annotated[int, Field(gt=0)]
+    requests: Count
     span_s: Positive | None = None
     peak_60s_per_s: Positive | None = None
 
@@ -65,14 +70,17 @@ def read_length_record(name: str, where: str = "") -> LengthRecord:
 
 
 def _read_histogram(path: Path) -> LengthHistogram:
-    rows = list(read_rows(path, HISTOGRAM_COLUMNS))
-    seen: set[tuple[int, int]] = set()
-    for row in rows:
+    """Read the cells in any order; they are kept in order of prompt, then output length."""
+    cells: dict[tuple[int, int], Row] = {}
+    for row in read_rows(path, HISTOGRAM_COLUMNS):
         corner = (row.whole("prompt_from"), row.whole("output_from"))
-        if corner in seen:
-            raise InputError(f"{path}: row {row.number}: the cell {corner} is given twice")
-        seen.add(corner)
-        _check_cell(row, corner)
+        if corner in cells:
+            raise InputError(
+                f"{path}: row {row.number}: the cell of row {cells[corner].number} again"
+            )
+        cells[corner] = row
+        _check_cell(row)
+    rows = [row for _, row in sorted(cells.items())]
     columns = {
         name: np.array([row.whole(name) for row in rows], dtype=np.int64)
         for name in HISTOGRAM_COLUMNS
@@ -80,34 +88,56 @@ def _read_histogram(path: Path) -> LengthHistogram:
     return LengthHistogram(**columns)
 
 
-def _check_cell(row: Row, corner: tuple[int, int]) -> None:
-    """Refuse a cell that is no cell of the grid, or whose means lie outside it."""
+def _check_cell(row: Row) -> None:
+    """Refuse a cell that is none of the grid, or sums that no lengths within it have."""
+    low_p, high_p = _cell_range(row, "prompt_from", PROMPT_EDGES)
+    low_o, high_o = _cell_range(row, "output_from", OUTPUT_EDGES)
     requests = row.whole("requests")
-    sides = (
-        ("prompt_from", "prompt_sum", corner[0], PROMPT_EDGES),
-        ("output_from", "output_sum", corner[1], OUTPUT_EDGES),
-    )
-    for lower_column, sum_column, lower, edges in sides:
-        at = int(np.searchsorted(edges, lower))
-        if at >= len(edges) - 1 or edges[at] != lower:
-            raise row.fail(lower_column, "a lower end of the fixed cells is needed")
-        if not lower <= row.whole(sum_column) / requests < edges[at + 1]:
-            raise row.fail(sum_column, f"a sum of {requests} lengths of this cell is needed")
+    ranges = {
+        "prompt_sum": (low_p, high_p),
+        "prompt_sq_sum": (low_p**2, high_p**2),
+        "output_sum": (low_o, high_o),
+        "product_sum": (low_p * low_o, high_p * high_o),
+        "output_sq_sum": (low_o**2, high_o**2),
+    }
+    for column, (low, high) in ranges.items():
+        if not low * requests <= row.whole(column) <= high * requests:
+            raise row.fail(column, f"a sum over {requests} requests of this cell is needed")
+
+
+def _cell_range(row: Row, column: str, edges: IntArray) -> tuple[int, int]:
+    """Shortest and longest length of the row's cell [tokens]."""
+    lower = row.whole(column)
+    at = int(np.searchsorted(edges, lower))
+    if at == len(edges) or edges[at] != lower:
+        raise row.fail(column, "a lower end of the fixed cells is needed")
+    return lower, int(edges[at + 1]) - 1 if at + 1 < len(edges) else lower
 
 
 def import_trace(path: Path, name: str) -> LengthRecord:
-    """Make a histogram from a trace in one pass, with memory that does not grow with it."""
+    """Make a histogram from a trace in one pass.
+
+    Memory holds one piece of the trace and the arrivals of one minute, however long it is.
+
+    Raises
+    ------
+    InputError
+        Where the name cannot be a file's, or the trace is wrong.
+    """
+    _check_name(name)
     parts: list[LengthHistogram] = []
     last = peak = 0.0
     tail = np.empty(0)
     left_out = 0
     for chunk in read_chunks(path):
+        left_out += chunk.left_out
+        if not len(chunk.arrival_s):
+            continue
         parts = [merge([*parts, histogram_of(chunk.prompt_tokens, chunk.output_tokens)])]
         arrivals = np.concatenate([tail, chunk.arrival_s])
         peak = max(peak, float(_window_counts(arrivals, _PEAK_WINDOW_S).max()) / _PEAK_WINDOW_S)
         last = float(arrivals[-1])
-        tail = arrivals[arrivals > last - _PEAK_WINDOW_S]
-        left_out += chunk.left_out
+        tail = arrivals[arrivals + _PEAK_WINDOW_S > last]
     note = f"; {left_out} failed requests left out" if left_out else ""
     return LengthRecord(
         name=name,
@@ -124,14 +154,20 @@ def _window_counts(arrivals: FloatArray, window_s: float) -> FloatArray:
     return np.asarray(ends - np.arange(len(arrivals)), dtype=float)
 
 
+def _check_name(name: str) -> None:
+    parse(_Named, {"name": name}, "workload")
+
+
 def write_length_record(record: LengthRecord, folder: Path, *, force: bool) -> Path:
     """Write a stored histogram; both files appear whole or not at all.
 
     Raises
     ------
     InputError
-        Where one of the files exists and ``force`` is not given, or cannot be written.
+        Where one of the files exists and ``force`` is not given, or cannot be written, or the
+        record's name cannot be a file's.
     """
+    _check_name(record.name)
     description = folder / f"{record.name}.yaml"
     cells = description.with_suffix(".csv")
     for path in (description, cells):
@@ -200,6 +236,7 @@ def lengths_and_rate(
     if rate is None:
         raise InputError(f"{where}: rate_per_s is missing and the workload has no rate of its own")
     notes = [] if entry.rate_per_s else [_own_rate_note(entry.name, rate)]
+    notes += unit_notes(entry.name, record.mean_rate_per_s)
     return record.histogram, rate, record.source, notes
 
 
@@ -207,32 +244,57 @@ def _own_rate_note(name: str, rate: float) -> str:
     return f"{name}: no rate given, so the trace's own mean of {rate:.4g} requests/s is planned"
 
 
+def unit_notes(name: str, mean_rate_per_s: float | None) -> list[str]:
+    """Note a mean rate that suggests times in another unit than seconds; none where it is likely.
+
+    Parameters
+    ----------
+    name : str
+        Of the workload.
+    mean_rate_per_s : float or None
+        Requests over the span of the trace; None where it has no span.
+    """
+    low, high = _LIKELY_RATES_PER_S
+    if mean_rate_per_s is None or low <= mean_rate_per_s <= high:
+        return []
+    return [
+        f"{name}: the trace's mean rate is {mean_rate_per_s:.3g}/s; check the unit of the times"
+    ]
+
+
 def _from_trace(
     entry: WorkloadEntry, path: Path, where: str
 ) -> tuple[LengthHistogram, float, str, list[str]]:
     trace = read_trace(path)
     notes = [f"{path}: {trace.left_out} failed requests left out"] if trace.left_out else []
+    mean = len(trace.arrival_s) / trace.span_s if trace.span_s > 0 else None
+    notes += unit_notes(entry.name, mean)
+    speedup = entry.speedup or 1.0
     peak = PEAK_RATE.match(entry.rate or "")
     if peak:
-        trace, rate = _busiest(trace, float(peak[1]), where)
-    elif entry.rate_per_s:
+        trace, rate = _busiest(trace, float(peak[1]) * speedup, where)
+        rate *= speedup
+    elif entry.rate_per_s is not None:
         rate = entry.rate_per_s
-    elif trace.span_s > 0:
-        rate = len(trace.arrival_s) / trace.span_s
+    elif mean is not None:
+        rate = mean * speedup
         if entry.speedup is None:
             notes.append(_own_rate_note(entry.name, rate))
     else:
         raise InputError(f"{where}: the trace spans no time, so rate_per_s must be given")
     lengths = histogram_of(trace.prompt_tokens, trace.output_tokens)
-    return lengths, rate * (entry.speedup or 1.0), f"trace {path}", notes
+    return lengths, rate, f"trace {path}", notes
 
 
 def _busiest(trace: Trace, window_s: float, where: str) -> tuple[Trace, float]:
-    """Requests of the window with the most arrivals (the first such), and their rate."""
+    """Requests of the window with the most arrivals (the first such), and their rate.
+
+    ``window_s`` is in the trace's own time: at speedup 2 a minute of arrivals is two of its.
+    """
     if trace.span_s < window_s:
         raise InputError(
-            f"{where}: rate peak_{window_s:g}s needs a trace of at least {window_s:g} s; this "
-            f"one spans {trace.span_s:g} s"
+            f"{where}: rate needs a trace of at least {window_s:g} s; this one spans "
+            f"{trace.span_s:g} s"
         )
     counts = _window_counts(trace.arrival_s, window_s)
     start = int(counts.argmax())

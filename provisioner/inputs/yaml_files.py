@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +10,16 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from provisioner.errors import InputError
+from provisioner.inputs.explain import describe, explain
+from provisioner.inputs.text_files import read_text
 
 Record = TypeVar("Record", bound=BaseModel)
 
-_MAX_BYTES = 16 * 2**20
+_MAX_BYTES = 2**20
+_MERGE = "tag:yaml.org,2002:merge"
+# What PyYAML lets slip, apart from its own errors: a tag on a value of another type
+# (`!!int x`, `!!bool x`, `!!timestamp x`) and nesting without end.
+_YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -22,44 +27,58 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def _mapping(loader: _UniqueKeyLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    seen: set[Hashable] = set()
-    for key_node, _ in node.value:
+    """Construct a mapping; keys merged with ``<<`` give way to the mapping's own.
+
+    Merged mappings are constructed once and shared, where PyYAML copies their keys into every
+    user, which a few lines can drive out of all bounds.
+    """
+    own: dict[Hashable, Any] = {}
+    merged: dict[Hashable, Any] = {}
+    for key_node, value_node in node.value:
+        if key_node.tag == _MERGE:
+            for base in _bases(loader, value_node):
+                merged = {**base, **merged}
+            continue
         key = loader.construct_object(key_node, deep=True)
-        if isinstance(key, Hashable) and key in seen:
-            line = key_node.start_mark.line + 1
-            raise yaml.constructor.ConstructorError(
-                None, None, f"key {key!r} is given twice (line {line})", None
-            )
-        seen.add(key)
-    loader.flatten_mapping(node)
-    return loader.construct_mapping(node, deep=True)
+        if not isinstance(key, Hashable):
+            raise _error("a key must be a single value", key_node)
+        if key in own:
+            raise _error(f"key {key!r} is given twice", key_node)
+        own[key] = loader.construct_object(value_node, deep=True)
+    return {**merged, **own}
+
+
+def _bases(loader: _UniqueKeyLoader, node: yaml.Node) -> list[dict[Hashable, Any]]:
+    value = loader.construct_object(node, deep=True)
+    bases = value if isinstance(value, list) else [value]
+    if not all(isinstance(base, dict) for base in bases):
+        raise _error("'<<' needs a mapping or a list of them", node)
+    return bases
+
+
+def _error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
-def read_text(path: Path) -> str:
-    """Read a text file; a missing, unreadable or undecodable one is an `InputError`."""
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{path}: larger than 16 MiB, which no such file is")
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InputError(f"{path}: cannot be read: {reason}") from None
-
-
 def load(text: str, where: str) -> Any:
-    """Parse YAML text; syntax errors and repeated keys name ``where`` and the line."""
+    """Parse YAML text; syntax errors and repeated keys name ``where`` and the row."""
     try:
-        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a subclass of SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
+        return yaml.load(text, Loader=_UniqueKeyLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        row = f"row {mark.line + 1}: " if mark else ""
+        raise InputError(f"{where}: {row}not valid YAML: {error.problem}") from None
+    except (yaml.YAMLError, *_YAML_ERRORS) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise InputError(f"{where}: not valid YAML: {' '.join(str(problem).split())}") from None
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds one mapping."""
-    data = load(read_text(path), str(path))
+    data = load(read_text(path, _MAX_BYTES), str(path))
     if not isinstance(data, dict):
         raise InputError(f"{path}: a mapping of keys is needed, found {describe(data)}")
     return data
@@ -86,62 +105,5 @@ def parse(kind: type[Record], data: Mapping[str, Any], where: str) -> Record:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        problems = [_explain(item, kind) for item in error.errors(include_url=False)]
+        problems = [explain(item, kind) for item in error.errors(include_url=False)]
         raise InputError("\n".join(f"{where}: {problem}" for problem in problems)) from None
-
-
-def describe(value: Any) -> str:
-    """Say briefly what was found, for an error message."""
-    if value is None:
-        return "nothing"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _explain(item: Any, kind: type[BaseModel]) -> str:
-    keys = [str(part) for part in item["loc"] if not str(part).startswith("<")]
-    key = ".".join(keys)
-    if item["type"] == "extra_forbidden":
-        allowed = _fields_at(kind, [part for part in item["loc"][:-1]])
-        nearest = difflib.get_close_matches(keys[-1], allowed, n=1, cutoff=0.5)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        names = f" (allowed: {', '.join(allowed)})" if allowed else ""
-        return f"unknown key {key!r}{hint}{names}"
-    if item["type"] == "missing":
-        return f"{key} is missing"
-    message = item["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
-    if not key:
-        return message
-    return f"{key}: {message}, found {describe(item.get('input'))}"
-
-
-def _fields_at(kind: type[BaseModel], loc: list[Any]) -> list[str]:
-    """Names of the fields of the record that an error location leads to, as far as known."""
-    schema = kind.model_json_schema()
-    node: Any = schema
-    for part in [None, *loc]:
-        node = _step(node, part, schema)
-        if node is None:
-            return []
-    return list(node.get("properties", {}))
-
-
-def _step(node: Any, part: Any, schema: dict[str, Any]) -> Any:
-    if isinstance(part, str) and not part.startswith("<"):
-        node = node.get("properties", {}).get(part) or node.get("additionalProperties")
-    elif isinstance(part, int):
-        node = node.get("items")
-    return _dereference(node, schema)
-
-
-def _dereference(node: Any, schema: dict[str, Any]) -> Any:
-    if not isinstance(node, dict):
-        return None
-    if "$ref" in node:
-        return _dereference(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]], schema)
-    for choice in (*node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())):
-        found = _dereference(choice, schema)
-        if found and ("properties" in found or "items" in found):
-            return found
-    return node

@@ -123,9 +123,13 @@ def _factor(cap: PowerCap, phase: Phase) -> Curve:
 
 
 def _stretch(curve: Curve, factor: Curve) -> Curve:
-    """Multiply a curve at its own knots and the factor's; beyond, the end factor is held."""
+    """Multiply a curve at its own knots and the factor's, and keep it from falling.
+
+    A factor is held beyond its ends; the last slope of the product continues.
+    """
     knots = np.union1d(curve.x, factor.x[(factor.x > curve.x[0]) & (factor.x < curve.x[-1])])
-    return Curve(knots, curve(knots) * np.interp(knots, factor.x, factor.y))
+    stretched = curve(knots) * np.interp(knots, factor.x, factor.y)
+    return Curve(knots, np.maximum.accumulate(stretched))
 
 
 def _stretched_prompt(curve: PromptCurve, cap: PowerCap) -> PromptCurve:
@@ -148,7 +152,8 @@ def _assumptions(machine: Machine, profile: Profile) -> Iterator[str]:
         phases = [p.phase.value for p in machine.cap.stretch if p.quality in weak]
         if phases:
             yield f"{machine.name}: the slow-down by its power cap is not measured"
-    times = {point.quality for point in (*profile.prompt, *profile.token)} & weak
+    times = {p.quality for p in profile.prompt} | {p.quality for p in profile.token}
+    times &= weak
     if times:
         yield f"{profile.name}: times are {', '.join(sorted(times))}"
     powers = {point.quality for point in (*profile.prompt_power, *profile.token_power)} & weak

@@ -9,6 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+COLLINEAR = 1e-12
+"""A point this close below a line, relative to its values, counts as on it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Curve:
         """Evaluate; shape follows the argument."""
         points = np.asarray(at, dtype=float)
         inside = np.interp(points, self.x, self.y)
-        return inside + self.last_slope * np.maximum(points - self.x[-1], 0.0)
+        return np.asarray(inside + self.last_slope * np.maximum(points - self.x[-1], 0.0))
 
     @property
     def last_slope(self) -> float:
@@ -59,7 +63,8 @@ def non_decreasing(
 def convex_minorant(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Segments (intercepts, slopes) whose maximum is the largest convex function below the points.
 
-    The lower convex hull of the points; a single point gives one flat segment.
+    The lower convex hull of the points; a single point gives one flat segment. Slopes increase
+    strictly: points on a line, up to rounding, make one segment.
     """
     if len(x) == 1:
         return np.array([y[0]]), np.array([0.0])
@@ -74,5 +79,6 @@ def convex_minorant(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _above(x: FloatArray, y: FloatArray, a: int, b: int, c: int) -> bool:
-    """Whether point b lies on or above the line from a to c."""
-    return bool((y[b] - y[a]) * (x[c] - x[a]) >= (y[c] - y[a]) * (x[b] - x[a]))
+    """Whether point b lies on or above the line from a to c, up to rounding."""
+    line = y[a] + (y[c] - y[a]) * ((x[b] - x[a]) / (x[c] - x[a]))
+    return bool(y[b] >= line - COLLINEAR * max(abs(y[a]), abs(y[b]), abs(y[c])))

@@ -34,9 +34,8 @@ class PowerCurve:
         """
         curve = self.prompt if phase is Phase.PROMPT else self.token
         inside = np.interp(np.asarray(load, dtype=float), curve.x, curve.y)
-        return np.clip(
-            inside, self.machine.accelerator_idle_power_w, self.machine.accelerator_max_power_w
-        )
+        idle, top = self.machine.accelerator_idle_power_w, self.machine.accelerator_max_power_w
+        return np.asarray(np.clip(inside, idle, top))
 
     def machine_w(self, phase: Phase, load: ArrayLike) -> FloatArray:
         """Power of the whole machine [W] while all its accelerators work at this load."""

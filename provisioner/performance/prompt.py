@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from provisioner.domain.profile import PromptPoint
-from provisioner.performance.piecewise import Curve, FloatArray, Repair, non_decreasing
+from provisioner.performance.piecewise import BoolArray, Curve, FloatArray, Repair, non_decreasing
 
 BATCH_TOKENS = 2048
 """Most prompt tokens that share a batch: throughput falls beyond (Splitwise paper, insight 4)."""
@@ -42,10 +42,10 @@ class PromptCurve:
         """Time [s] of batches with T ``tokens`` and Q ``squared_tokens``."""
         return self.base(tokens) + self.quadratic_s * np.asarray(squared_tokens, dtype=float)
 
-    def extrapolated(self, tokens: ArrayLike) -> np.ndarray:
+    def extrapolated(self, tokens: ArrayLike) -> BoolArray:
         """Whether T lies outside the measured range."""
         at = np.asarray(tokens, dtype=float)
-        return (at < self.base.x[0]) | (at > self.base.x[-1])
+        return np.asarray((at < self.base.x[0]) | (at > self.base.x[-1]))
 
     @property
     def best_seconds_per_token(self) -> float:
@@ -62,13 +62,14 @@ def fit_prompt(points: tuple[PromptPoint, ...]) -> PromptCurve:
     """Fit the prompt curve to measured points.
 
     The quadratic coefficient is the least-squares slope of relative time over Q between twins of
-    equal T, and 0 where there are none or it comes out negative. At each T the curve takes the
-    median of its points less the quadratic term; a falling curve is made monotone.
+    equal T, and 0 where there are none or it comes out negative; it explains at most the whole
+    time of any point. At each T the curve takes the median of its points less the quadratic term;
+    a falling curve is made monotone.
     """
     tokens = np.array([point.tokens for point in points], dtype=float)
     squared = np.array([point.squared_tokens for point in points], dtype=float)
     times = np.array([point.time_s for point in points])
-    quadratic = _twin_slope(tokens, squared, times)
+    quadratic = min(_twin_slope(tokens, squared, times), float(np.min(times / squared)))
     base = times - quadratic * squared
     knots = np.unique(tokens)
     heights = np.array([np.median(base[tokens == t]) for t in knots])

@@ -18,6 +18,7 @@ from scipy.optimize import nnls
 
 from provisioner.domain.profile import TokenPoint
 from provisioner.performance.piecewise import (
+    BoolArray,
     Curve,
     FloatArray,
     Repair,
@@ -54,10 +55,11 @@ class TokenCurve:
         """Time [s] of one iteration of ``batch`` requests holding ``kv_tokens`` together."""
         return self.base(batch) + self.context_s * np.asarray(kv_tokens, dtype=float)
 
-    def extrapolated(self, batch: ArrayLike, kv_tokens: ArrayLike) -> np.ndarray:
-        """Whether B or K lies beyond the measured range."""
-        beyond_batch = np.asarray(batch, dtype=float) > self.base.x[-1]
-        return beyond_batch | (np.asarray(kv_tokens, dtype=float) > self.measured_kv_tokens)
+    def extrapolated(self, batch: ArrayLike, kv_tokens: ArrayLike) -> BoolArray:
+        """Whether B lies outside the measured range, or K beyond it."""
+        at = np.asarray(batch, dtype=float)
+        outside = (at < self.base.x[0]) | (at > self.base.x[-1])
+        return np.asarray(outside | (np.asarray(kv_tokens) > self.measured_kv_tokens))
 
     @cached_property
     def segments(self) -> tuple[FloatArray, FloatArray]:
@@ -80,13 +82,15 @@ class TokenCurve:
 def fit_token(points: tuple[TokenPoint, ...]) -> TokenCurve:
     """Fit the token curve to measured points.
 
-    c and b(1) come from the points of one request by non-negative least squares on the relative
-    error; b at every batch is the median of time less c K, made non-decreasing.
+    c comes from the points of the smallest batch (one request, in the built-in data) by
+    non-negative least squares on the relative error, and explains at most the whole time of any
+    point; b at every batch is the median of time less c K, made non-decreasing.
     """
     batch = np.array([point.batch for point in points], dtype=float)
     context = np.array([point.kv_tokens for point in points])
     times = np.array([point.time_s for point in points])
     slope = _context_slope(context[batch == batch.min()], times[batch == batch.min()])
+    slope = min(slope, float(np.min(times / context)))
     base = times - slope * context
     knots = np.unique(batch)
     heights = np.array([np.median(base[batch == b]) for b in knots])

@@ -4,7 +4,8 @@
 leaves what the prompt is too short to hide, at least a floor. The shorter one is used per request
 (Splitwise paper, section on KV-cache transfer).
 
-Not modelled here: transfers that share a link; the simulator shares it, the planner limits its load.
+Not modelled here: transfers that share a link; the simulator shares it, the planner limits its
+load.
 """
 
 from __future__ import annotations
@@ -33,4 +34,4 @@ def transfer_s(
     """
     serialised = np.asarray(kv_bytes, dtype=float) / bandwidth_bytes_per_s
     rest = np.maximum(serialised - np.asarray(prompt_s, dtype=float), floor_s)
-    return np.minimum(serialised, rest)
+    return np.asarray(np.minimum(serialised, rest))

@@ -5,19 +5,11 @@ A request with no response tokens failed when the trace was taken; such rows are
 
 from __future__ import annotations
 
-import pandas as pd
+from provisioner.inputs.traces.trace_format import TraceFormat
 
-NAME = "burstgpt"
-COLUMNS = ("Timestamp", "Request tokens", "Response tokens")
-
-
-def convert(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rename the columns and leave failed requests out."""
-    answered = frame[pd.to_numeric(frame["Response tokens"], errors="coerce") != 0]
-    return pd.DataFrame(
-        {
-            "arrival_s": answered["Timestamp"],
-            "prompt_tokens": answered["Request tokens"],
-            "output_tokens": answered["Response tokens"],
-        }
-    )
+FORMAT = TraceFormat(
+    name="burstgpt",
+    columns=("Timestamp", "Request tokens", "Response tokens"),
+    arrival="a time of at least 0 seconds",
+    failed_without_output=True,
+)

@@ -5,20 +5,12 @@ The prefix blocks in ``hash_ids`` are ignored: prefix reuse is not modelled.
 
 from __future__ import annotations
 
-import pandas as pd
-
+from provisioner.inputs.traces.trace_format import TraceFormat
 from provisioner.units import MS_PER_S
 
-NAME = "mooncake"
-COLUMNS = ("timestamp", "input_length", "output_length")
-
-
-def convert(frame: pd.DataFrame) -> pd.DataFrame:
-    """Turn milliseconds into seconds and rename."""
-    return pd.DataFrame(
-        {
-            "arrival_s": pd.to_numeric(frame["timestamp"], errors="coerce") / MS_PER_S,
-            "prompt_tokens": frame["input_length"],
-            "output_tokens": frame["output_length"],
-        }
-    )
+FORMAT = TraceFormat(
+    name="mooncake",
+    columns=("timestamp", "input_length", "output_length"),
+    arrival="a time of at least 0 milliseconds",
+    ticks_per_s=MS_PER_S,
+)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from provisioner.inputs.traces.trace_format import TraceFormat
 
-NAME = "own"
-COLUMNS = ("arrival_s", "prompt_tokens", "output_tokens")
-
-
-def convert(frame: pd.DataFrame) -> pd.DataFrame:
-    """Pick the three columns; they already have our names and units."""
-    return frame[list(COLUMNS)]
+FORMAT = TraceFormat(
+    name="own",
+    columns=("arrival_s", "prompt_tokens", "output_tokens"),
+    arrival="a time of at least 0 seconds",
+)

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from provisioner.inputs.traces.trace_format import TraceFormat
 
-NAME = "splitwise-sim"
-COLUMNS = ("arrival_timestamp", "prompt_size", "token_size")
-
-
-def convert(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rename the columns; units are ours already."""
-    return pd.DataFrame(
-        {
-            "arrival_s": frame["arrival_timestamp"],
-            "prompt_tokens": frame["prompt_size"],
-            "output_tokens": frame["token_size"],
-        }
-    )
+FORMAT = TraceFormat(
+    name="splitwise-sim",
+    columns=("arrival_timestamp", "prompt_size", "token_size"),
+    arrival="a time of at least 0 seconds",
+)

@@ -1,0 +1,1 @@
+"""Coefficients of the integer program, per deployment and request class."""

@@ -1,0 +1,64 @@
+"""Spare machines: a role in use has its spares, in the cheapest machine type that it uses.
+
+Per role with S spares: ``sum_j spare_j = S`` where the role is used, ``spare_j <= S used_j``, and
+``spare_j <= S (1 - uses_m)`` for every cheaper machine type m of the role. Spares are paid and
+powered; they do no work. Rent decides, then power, then the name.
+
+Not modelled: how long a spare takes to stand in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pulp
+
+from provisioner.domain.base import Role
+from provisioner.domain.machine import Machine
+from provisioner.planning.problem import Problem, Solution
+from provisioner.planning.variables import Variable, Variables
+
+NAME = "spare_machines"
+
+
+def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable]]:
+    """Yield the rows of every role that asks for spares."""
+    for role, wanted in problem.spares:
+        members = problem.of_role(role)
+        if not wanted or not members:
+            continue
+        spares = [variables.spare[j] for j in members]
+        uses = [use for (r, _), use in variables.uses.items() if r is role]
+        for n, use in enumerate(uses):
+            yield f"spares__{role.value}__{n}", pulp.lpSum(spares) >= wanted * use
+        for j in members:
+            candidate = problem.candidates[j]
+            used = pulp.lpSum(variables.size[j].values())
+            yield f"spare_in_use__{candidate.name}", variables.spare[j] <= wanted * used
+            for i in members:
+                other = problem.candidates[i].machine
+                if _rank(other) < _rank(candidate.machine):
+                    left = wanted * (1 - pulp.lpSum(variables.size[i].values()))
+                    name = f"spare_is_cheapest__{candidate.name}__than__{i}"
+                    yield name, variables.spare[j] <= left
+
+
+def _rank(machine: Machine) -> tuple[float, float, str]:
+    return machine.price_usd_per_hour, machine.provisioned_power_w, machine.name
+
+
+def violations(problem: Problem, solution: Solution) -> Iterator[str]:
+    """Yield one sentence per role whose spares are too few or of the wrong machine type."""
+    for role, wanted in problem.spares:
+        used = [j for j in problem.of_role(role) if solution.machines[j] > 0]
+        spares = sum(solution.spares[j] for j in problem.of_role(role))
+        if used and spares < wanted:
+            yield f"{_of(role)}: {spares} spares of {wanted}"
+        cheapest = min((_rank(problem.candidates[j].machine) for j in used), default=None)
+        for j in problem.of_role(role):
+            if solution.spares[j] and _rank(problem.candidates[j].machine) != cheapest:
+                yield f"{problem.candidates[j].name}: a spare, though not the cheapest in use"
+
+
+def _of(role: Role) -> str:
+    return f"{role.value} role"

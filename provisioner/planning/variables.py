@@ -1,0 +1,158 @@
+"""Variables of the integer program; every one has a readable name.
+
+========================  ==================================================================
+``machines__C``           integer, working machines of candidate C
+``serve__C__K``           share of class K that C's pool serves in its role, up to theta
+``size__C__LOW``          1 when the pool has at least LOW machines and counts on its headroom
+``sized__C__LOW``         machines of C under that headroom
+``spare__C``              integer, spare machines of C
+``owned__M``              integer, existing machines of type M in use
+``uses__ROLE__M``         1 when type M is used in a role
+``theta``                 demand multiplier, 1 unless throughput is the objective
+========================  ==================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pulp
+
+from provisioner.domain.base import Role
+from provisioner.planning.problem import Problem, Solution
+
+Variable = Any
+"""A PuLP variable or affine expression; PuLP publishes no common type for 3.x and 4.x."""
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The decision variables by what they stand for."""
+
+    machines: tuple[Variable, ...]
+    serve: tuple[dict[int, Variable], ...]
+    size: tuple[dict[int, Variable], ...]
+    sized: tuple[dict[int, Variable], ...]
+    spare: tuple[Variable | None, ...]
+    owned: dict[str, Variable]
+    uses: dict[tuple[Role, str], Variable]
+    theta: Variable | None
+
+    def total(self, index: int) -> Variable:
+        """Machines of a candidate, spares included."""
+        spare = self.spare[index]
+        return pulp.lpSum([self.machines[index]] + ([] if spare is None else [spare]))
+
+
+def declare(model: pulp.LpProblem, problem: Problem, most: tuple[int, ...]) -> Variables:
+    """Add all variables to a model.
+
+    Parameters
+    ----------
+    most : tuple of int
+        Per candidate, a number of machines that no optimal solution exceeds.
+    """
+    add = model.add_variable
+    candidates = problem.candidates
+    sized = [_is_sized(problem, i) for i in range(len(candidates))]
+    sizes = tuple(
+        [tier.low for tier in c.tiers if tier.low <= most[i]] if sized[i] else []
+        for i, c in enumerate(candidates)
+    )
+    most = tuple(0 if sized[i] and not sizes[i] else most[i] for i in range(len(candidates)))
+    theta = add("theta", 0) if problem.scale_demand else None
+    top = None if problem.scale_demand else 1
+    return Variables(
+        machines=tuple(
+            add(f"machines__{c.name}", 0, most[i], "Integer") for i, c in enumerate(candidates)
+        ),
+        serve=tuple(
+            {
+                k: add(f"serve__{c.name}__{_class_name(problem, k)}", 0, top)
+                for k in range(len(problem.demand.names))
+                if c.serves[k]
+            }
+            for c in candidates
+        ),
+        size=tuple(
+            {low: add(f"size__{c.name}__{low}", 0, 1, "Integer") for low in lows}
+            for c, lows in zip(candidates, sizes, strict=True)
+        ),
+        sized=tuple(
+            {low: add(f"sized__{c.name}__{low}", 0, most[i]) for low in lows}
+            for i, (c, lows) in enumerate(zip(candidates, sizes, strict=True))
+        ),
+        spare=tuple(
+            add(f"spare__{c.name}", 0, problem.spares_of(c.role), "Integer")
+            if problem.spares_of(c.role)
+            else None
+            for c in candidates
+        ),
+        owned=_owned(model, problem),
+        uses=_uses(model, problem),
+        theta=theta,
+    )
+
+
+def _is_sized(problem: Problem, index: int) -> bool:
+    """Whether a pool's size matters: for its headroom, or to tell an empty pool from a used one."""
+    candidate = problem.candidates[index]
+    alone = len(candidate.tiers) == 1 and candidate.tiers[0].low == 1
+    rivals = [
+        c
+        for c in problem.candidates
+        if c.role is candidate.role and c.deployment is candidate.deployment
+    ]
+    needed = problem.max_types_per_role or problem.spares_of(candidate.role) or len(rivals) > 1
+    return bool(needed) or not alone
+
+
+def _class_name(problem: Problem, k: int) -> str:
+    demand = problem.demand
+    workload = demand.workloads[demand.workload[k]].name
+    text = f"{workload}__{demand.names[k]}".replace("+", "up")
+    return "".join(c if c.isalnum() else "_" for c in text)
+
+
+def _owned(model: pulp.LpProblem, problem: Problem) -> dict[str, Variable]:
+    existing = dict(problem.existing)
+    return {
+        m.name: model.add_variable(f"owned__{_plain(m.name)}", 0, existing[m.hardware], "Integer")
+        for m in problem.machines
+        if existing.get(m.hardware)
+    }
+
+
+def _uses(model: pulp.LpProblem, problem: Problem) -> dict[tuple[Role, str], Variable]:
+    if problem.max_types_per_role is None and not problem.spares:
+        return {}
+    pairs = dict.fromkeys((c.role, c.machine.name) for c in problem.candidates)
+    return {
+        (role, name): model.add_variable(f"uses__{role.value}__{_plain(name)}", 0, 1, "Integer")
+        for role, name in pairs
+    }
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def read_solution(problem: Problem, variables: Variables) -> Solution:
+    """Read the values after a solve; integers are rounded, shares are cut to what they may be."""
+    serve = np.zeros((len(problem.candidates), len(problem.demand.names)))
+    for index, shares in enumerate(variables.serve):
+        for k, variable in shares.items():
+            serve[index, k] = max(variable.value() or 0.0, 0.0)
+    return Solution(
+        machines=tuple(_whole(variable) for variable in variables.machines),
+        spares=tuple(0 if spare is None else _whole(spare) for spare in variables.spare),
+        owned={name: _whole(variable) for name, variable in variables.owned.items()},
+        serve=serve,
+        theta=1.0 if variables.theta is None else float(variables.theta.value() or 0.0),
+    )
+
+
+def _whole(variable: Variable) -> int:
+    return round(variable.value() or 0.0)

@@ -1,0 +1,190 @@
+"""The loop of DESIGN 6, on top of planning and capacity.
+
+For now the analytic estimate judges: the guide is solved for every design and TTFT budget, the
+best plan wins, and the bounding program says how much better any cluster could be. Nothing is
+simulated, so nothing is proved and every result says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from provisioner.capacity.bounding import bounding_candidates
+from provisioner.capacity.candidate import Candidate
+from provisioner.capacity.demand import classify
+from provisioner.capacity.deployments import deployments_of
+from provisioner.capacity.guide import Guide
+from provisioner.capacity.targets import resolve_targets
+from provisioner.domain.base import Role
+from provisioner.domain.case import Case
+from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.planning.objectives import BY_NAME, cost, machines, power
+from provisioner.planning.problem import Problem, Solution
+from provisioner.planning.solve import Answer, solve
+
+Progress = Callable[[str], None]
+"""Called with a short sentence whenever the search moves on."""
+
+_CLOSE = 1e-6
+_TIE_BREAKERS = (cost, power, machines)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best plan of a search and the program it came from."""
+
+    design: str
+    budget: int
+    problem: Problem
+    solution: Solution
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Search:
+    """A case made ready: what the programs are built from."""
+
+    case: Case
+    guide: Guide
+    objective: ModuleType
+    notes: tuple[str, ...]
+
+    def problem(self, candidates: tuple[Candidate, ...]) -> Problem:
+        """The case's program over some candidates."""
+        scenario = self.case.scenario
+        return Problem(
+            demand=self.guide.demand,
+            candidates=candidates,
+            limits=scenario.limits,
+            existing=tuple(sorted(scenario.existing.items())),
+            spares=tuple(sorted((r, n) for r, n in scenario.spares.items() if n)),
+            max_types_per_role=scenario.max_types_per_role,
+            scale_demand=self.objective.MAXIMIZE,
+        )
+
+    def better(self, a: float, b: float) -> bool:
+        """Whether value ``a`` beats ``b`` by more than tolerance."""
+        margin = _CLOSE * max(1.0, abs(b))
+        return a > b + margin if self.objective.MAXIMIZE else a < b - margin
+
+
+def prepare(case: Case) -> Search:
+    """Fit profiles, gather request classes and resolve limits."""
+    deployments, notes = deployments_of(case)
+    guide = Guide(classify(case.workloads), resolve_targets(case), deployments)
+    return Search(case, guide, BY_NAME[case.scenario.objective], (*case.notes, *notes))
+
+
+def find(search: Search, progress: Progress = lambda _: None) -> Found | None:
+    """Solve the guide for every design and TTFT budget; the best plan, or None.
+
+    Equal plans are told apart by cost, power and number of machines, in this order.
+    """
+    deadline = time.monotonic() + search.case.scenario.time_limit_s
+    best: list[Found] = []
+    for design, budget, problem in _programs(search):
+        progress(f"{design}: TTFT budget {budget}")
+        left = deadline - time.monotonic()
+        if left <= 0 and best:
+            break
+        to_beat = search.objective.value(best[0].problem, best[0].solution) if best else None
+        answer = solve(problem, search.objective, max(left, 1.0), no_worse_than=to_beat)
+        if answer.solution is None:
+            continue
+        found = Found(design, budget, problem, answer.solution, answer)
+        best = _kept(search, best, found)
+    return _tie_broken(search, best, deadline)
+
+
+def _kept(search: Search, best: list[Found], found: Found) -> list[Found]:
+    """The plans that are equally good, after one more."""
+    if not best:
+        return [found]
+    new, old = (search.objective.value(f.problem, f.solution) for f in (found, best[0]))
+    if search.better(new, old):
+        return [found]
+    return best if search.better(old, new) else [*best, found]
+
+
+def _tie_broken(search: Search, best: list[Found], deadline: float) -> Found | None:
+    others = tuple(o for o in _TIE_BREAKERS if o is not search.objective)
+    solved = []
+    for found in best:
+        left = max(deadline - time.monotonic(), 1.0)
+        answer = solve(found.problem, search.objective, left, prefer=others)
+        solution = answer.solution or found.solution
+        solved.append(Found(found.design, found.budget, found.problem, solution, found.answer))
+    return min(
+        solved, key=lambda f: [o.value(f.problem, f.solution) for o in others], default=None
+    )
+
+
+def _programs(search: Search) -> Iterator[tuple[str, int, Problem]]:
+    """Yield every program worth solving: (design, budget, problem)."""
+    for design in search.case.scenario.designs:
+        roles = DESIGN_ROLES[design]
+        seen: list[tuple[Candidate, ...]] = []
+        for budget in search.guide.budgets:
+            candidates = search.guide.candidates(roles, budget)
+            if _serves_all(candidates, search.guide) and not _is_dominated(candidates, seen):
+                seen.append(candidates)
+                yield design, budget, search.problem(candidates)
+
+
+def _serves_all(candidates: tuple[Candidate, ...], guide: Guide) -> bool:
+    """Whether every class has a candidate in both phases."""
+    for k in range(len(guide.demand.names)):
+        able = {c.role for c in candidates if c.serves[k]}
+        if Role.MIXED not in able and not {Role.PROMPT, Role.TOKEN} <= able:
+            return False
+    return True
+
+
+def _is_dominated(
+    candidates: tuple[Candidate, ...], seen: list[tuple[Candidate, ...]]
+) -> bool:
+    """Whether an earlier budget allows everything that this one does."""
+    return any(_covers(earlier, candidates) for earlier in seen)
+
+
+def _covers(wide: tuple[Candidate, ...], narrow: tuple[Candidate, ...]) -> bool:
+    by_name = {c.name: c for c in wide}
+    return all(c.name in by_name and _at_least(by_name[c.name], c) for c in narrow)
+
+
+def _at_least(wide: Candidate, narrow: Candidate) -> bool:
+    return (
+        bool((wide.serves >= narrow.serves).all())
+        and wide.target_s >= narrow.target_s
+        and wide.batch_limit >= narrow.batch_limit
+        and all(wide.headroom(tier.low) >= tier.headroom for tier in narrow.tiers)
+    )
+
+
+def bound(search: Search) -> float | None:
+    """Value of the objective that no cluster beats, by the bounding program; None if unknown."""
+    simulation = search.case.scenario.simulation
+    guide = search.guide
+    bounds = []
+    for design in search.case.scenario.designs:
+        candidates = bounding_candidates(
+            guide.demand,
+            guide.targets,
+            guide.deployments,
+            DESIGN_ROLES[design],
+            simulation.duration_s - simulation.warmup_s,
+        )
+        answer = solve(
+            search.problem(candidates), search.objective, search.case.scenario.time_limit_s
+        )
+        if answer.optimal and answer.solution is None:
+            continue
+        if answer.bound is None:
+            return None
+        bounds.append(answer.bound)
+    if not bounds:
+        return None
+    return max(bounds) if search.objective.MAXIMIZE else min(bounds)
