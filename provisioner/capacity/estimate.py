@@ -6,7 +6,6 @@ its share: that is what a router does that does not look at request sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,15 +13,13 @@ import numpy as np
 from provisioner.capacity import latency, queueing
 from provisioner.capacity.guide import Guide
 from provisioner.capacity.latency import TokenState
+from provisioner.capacity.quantile import least_value
 from provisioner.capacity.targets import E2eLimit, Limit, Targets
 from provisioner.capacity.usage import PoolLoad
 from provisioner.domain.base import Role
 from provisioner.domain.result import MetricValue
 from provisioner.domain.slo import SloLimit
 from provisioner.domain.workload import FloatArray
-
-_BISECTIONS = 60
-_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,7 @@ def _ttft(target: Targets, parts: list[_Prompts], limit: Limit) -> float:
         )
         return sum(met) / total
 
-    return _quantile(share, limit.quantile)
+    return least_value(share, limit.quantile)
 
 
 def _tbt(target: Targets, parts: list[_Tokens], limit: Limit) -> float:
@@ -152,7 +149,7 @@ def _tbt(target: Targets, parts: list[_Tokens], limit: Limit) -> float:
         )
         return sum(met) / total
 
-    return _quantile(share, limit.quantile)
+    return least_value(share, limit.quantile)
 
 
 def _e2e(
@@ -173,15 +170,4 @@ def _e2e(
         )
         return sum(met) / total
 
-    return _quantile(share, limit.quantile)
-
-
-def _quantile(share: Callable[[float], float], quantile: float) -> float:
-    """Least value at which a non-decreasing share reaches a quantile; infinite where none does."""
-    if share(_LARGEST) < quantile:
-        return float("inf")
-    low, high = 0.0, _LARGEST
-    for _ in range(_BISECTIONS):
-        middle = np.sqrt(max(low, 1e-9) * high)
-        low, high = (low, middle) if share(middle) >= quantile else (middle, high)
-    return float(high)
+    return least_value(share, limit.quantile)

@@ -52,6 +52,12 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, (str, dict, int, float)) else value
 
 
+def _peak(value: Any) -> Any:
+    if not isinstance(value, str) or not PEAK_RATE.fullmatch(value):
+        raise ValueError("peak_<seconds>s is needed, such as peak_60s; a number goes to rate_per_s")
+    return value
+
+
 def _limits_as_slo(value: Any) -> Any:
     return {"name": "custom", "limits": value} if isinstance(value, (list, tuple)) else value
 
@@ -84,7 +90,7 @@ class WorkloadEntry(Noun):
     prompt_tokens: Length | None = None
     output_tokens: Length | None = None
     rate_per_s: Positive | None = None
-    rate: Annotated[str, Field(pattern=PEAK_RATE.pattern)] | None = None
+    rate: Annotated[str, BeforeValidator(_peak)] | None = None
     speedup: Positive | None = None
     slo: SloChoice | None = None
 

@@ -11,10 +11,9 @@ import re
 import reprlib
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from provisioner.domain.base import NAME_PATTERN, NAME_SHAPE, RECORD_SHAPE
-from provisioner.domain.scenario import PEAK_RATE
+from provisioner.domain.base import NAME_SHAPE, RECORD_SHAPE
 
 OTHER_WORDS = {
     "aggregated": "mixed",
@@ -33,7 +32,7 @@ OTHER_WORDS = {
 """What others call our things (DESIGN 2), by our word."""
 
 _NEEDED = {
-    "dict_type": "a mapping of keys is needed",
+    "dict_type": "a mapping of names to numbers is needed",
     "finite_number": "a finite number is needed",
     "float_parsing": "a number is needed",
     "float_type": "a number is needed",
@@ -51,10 +50,7 @@ _NEEDED = {
     "too_short": "at least {min_length} is needed",
     "tuple_type": "a list is needed",
 }
-_PATTERNS = {
-    NAME_PATTERN: "a name of letters, digits, '.', '_' and '-' is needed, one of the first two first",
-    PEAK_RATE.pattern: "peak_<seconds>s is needed, such as peak_60s (a number goes to rate_per_s)",
-}
+_NAME = "a letter or digit, then letters, digits, '.', '_' and '-' are needed"
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 3  # a few aliases in YAML can stand for gigabytes
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -79,8 +75,18 @@ def nearest(found: str, allowed: list[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def explain(item: Any, kind: type[BaseModel]) -> str:
-    """Explain one of the errors that pydantic lists."""
+def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
+    """Explain everything that is wrong with the data of a record."""
+    items = error.errors(include_url=False)
+    return [_explain(item, kind) for item in items if not _follows(item)]
+
+
+def _follows(item: Any) -> bool:
+    """Whether a list seems too short only because of its wrong items, which are listed too."""
+    return item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"]
+
+
+def _explain(item: Any, kind: type[BaseModel]) -> str:
     *path, last = item["loc"] or [""]
     keys = [str(part) for part in path if part not in {NAME_SHAPE, RECORD_SHAPE}]
     if last == "[key]":
@@ -89,7 +95,7 @@ def explain(item: Any, kind: type[BaseModel]) -> str:
         keys.append(str(last))
     key = ".".join(keys)
     if item["type"] == "extra_forbidden":
-        return _unknown("key", key, keys[-1], fields_at(kind, path))
+        return _unknown("key", repr(key), keys[-1], fields_at(kind, path))
     if item["type"] == "missing":
         return f"{key} is missing"
     if item["type"] == "invalid_key":
@@ -105,18 +111,19 @@ def _needed(item: Any) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "string_pattern_mismatch":
-        return _PATTERNS[context["pattern"]]
+        return _NAME
     if kind == "string_type":
         quoted = isinstance(item["input"], (bool, int, float, datetime.date))
         return "text is needed" + ("; put quotes around it" if quoted else "")
-    return _NEEDED[kind].format(**context)
+    either = "a name or " if item["loc"][-1:] == (RECORD_SHAPE,) else ""
+    return either + _NEEDED[kind].format(**context)
 
 
 def _unknown_entry(keys: list[str], item: Any) -> str:
     """Explain a wrong key of a mapping from names to values."""
     key = ".".join(keys)
     if item["type"] == "enum":
-        return _unknown("key", key, keys[-1], _allowed(item))
+        return _unknown("key", repr(key), keys[-1], _allowed(item))
     return f"{key}: {_needed(item)}"
 
 

@@ -138,7 +138,7 @@ def profile_paths(model: str, accelerator: str) -> tuple[Path, Path] | None:
 
 def profiled_accelerators(model: str) -> list[str]:
     """Accelerators on which a model has measured points."""
-    return [name for name in catalogue.stored(f"{_POINTS}/{model}", "*.csv")]
+    return list(catalogue.stored(f"{_POINTS}/{model}", "*.csv"))
 
 
 def read_profiles(model: str, accelerator: str, where: str = "") -> dict[int, Profile]:

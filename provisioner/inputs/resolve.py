@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from provisioner.domain.case import Case
 from provisioner.domain.machine import Machine
@@ -15,6 +17,7 @@ from provisioner.domain.slo import Slo
 from provisioner.domain.workload import Workload
 from provisioner.errors import InputError, unknown_name
 from provisioner.inputs import catalogue, hardware
+from provisioner.inputs.scenarios import PROVENANCE
 from provisioner.inputs.workloads import WORKLOADS, lengths_and_rate
 
 DEFAULT_SLO = "splitwise"
@@ -44,6 +47,11 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
     _check_bounded(scenario, machines)
     workloads, notes = _workloads(scenario, model, folder)
     references = _references(model, workloads)
+    judged = tuple(machine for machine, _ in references.values())
+    files = itertools.chain(
+        _hardware_files(scenario, model, machines + judged),
+        _workload_files(scenario, workloads, folder),
+    )
     return Case(
         scenario=scenario,
         model=model,
@@ -52,7 +60,7 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
         profiles=_profiles(scenario, model, machines),
         references=references,
         workloads=workloads,
-        files=_hashes(_files(scenario, model, machines, workloads, references, folder)),
+        files=_hashes(files),
         notes=(*_limit_notes(scenario, machines), *notes),
     )
 
@@ -173,7 +181,7 @@ def _can_refer(slo: Slo, model: Model) -> bool:
 def _references(
     model: Model, workloads: tuple[Workload, ...]
 ) -> dict[str, tuple[Machine, Profile]]:
-    """Reference machines of relative SLOs, at the largest measured tensor parallelism."""
+    """Find the reference machines of relative SLOs, at the largest measured tensor parallelism."""
     found = {}
     for slo in (workload.slo for workload in workloads):
         if slo.reference is None or not slo.is_relative:
@@ -191,19 +199,19 @@ def _references(
     return found
 
 
-def _files(
-    scenario: Scenario,
-    model: Model,
-    machines: tuple[Machine, ...],
-    workloads: tuple[Workload, ...],
-    references: dict[str, tuple[Machine, Profile]],
-    folder: Path,
+def _hardware_files(
+    scenario: Scenario, model: Model, machines: tuple[Machine, ...]
 ) -> Iterator[Path]:
     yield catalogue.find(hardware.MODELS, "model", model.name)
     yield catalogue.find(hardware.PRICES, "price list", scenario.prices)
-    for machine in (*machines, *(machine for machine, _ in references.values())):
+    for machine in machines:
         yield catalogue.find(hardware.MACHINES, "machine type", machine.name)
         yield from hardware.profile_paths(model.name, machine.accelerator) or ()
+
+
+def _workload_files(
+    scenario: Scenario, workloads: tuple[Workload, ...], folder: Path
+) -> Iterator[Path]:
     for entry, workload in zip(scenario.workloads, workloads, strict=True):
         if entry.trace is not None:
             yield folder / entry.trace
@@ -215,7 +223,7 @@ def _files(
             yield catalogue.find(hardware.SLOS, "SLO", workload.slo.name)
 
 
-def _hashes(paths: Iterator[Path]) -> dict[str, str]:
+def _hashes(paths: Iterable[Path]) -> dict[str, str]:
     """SHA-256 of each file by its path, built-in ones relative to where they are stored."""
     hashes = {}
     for path in paths:
@@ -229,3 +237,16 @@ def _shown(path: Path) -> str:
         if path.resolve().is_relative_to(root):
             return path.resolve().relative_to(root).as_posix()
     return path.as_posix()
+
+
+def changed_files(data: Mapping[str, Any], files: dict[str, str]) -> list[str]:
+    """Name the files that differ from those that a saved run's `inputs.yaml` was made with."""
+    provenance = data.get(PROVENANCE)
+    recorded = provenance.get("files_sha256") if isinstance(provenance, dict) else None
+    if not isinstance(recorded, dict):
+        return []
+    return [
+        f"{name} has changed since this run was saved"
+        for name, digest in files.items()
+        if name in recorded and recorded[name] != digest
+    ]

@@ -82,8 +82,9 @@ def _decompressed(file: io.BufferedReader) -> BinaryIO:
 
 
 class _Zstandard(io.RawIOBase):
-    """Decompress every frame; the library's own reader stops after the first one, and takes a
-    file that was cut off for a whole one.
+    """Decompress every frame of a file, and notice when it was cut off.
+
+    The library's own reader stops after the first frame and takes a cut-off one for whole.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -51,8 +51,13 @@ class Block:
     def answered(self) -> Block:
         """Leave out the requests without output."""
         kept = self.output_tokens > 0
-        columns = (self.rows, self.ticks, self.prompt_tokens, self.output_tokens)
-        return Block(self.form, *(column[kept] for column in columns))
+        return Block(
+            form=self.form,
+            rows=self.rows[kept],
+            ticks=self.ticks[kept],
+            prompt_tokens=self.prompt_tokens[kept],
+            output_tokens=self.output_tokens[kept],
+        )
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def import_trace(path: Path, name: str) -> LengthRecord:
 
 
 def _window_counts(arrivals: FloatArray, window_s: float) -> FloatArray:
-    """Requests in [a, a + window) for every arrival a."""
+    """Count the requests in [a, a + window) for every arrival a."""
     ends = np.searchsorted(arrivals, arrivals + window_s, side="left")
     return np.asarray(ends - np.arange(len(arrivals)), dtype=float)
 
@@ -209,7 +209,7 @@ def _description_text(record: LengthRecord) -> str:
         "peak_60s_per_s": record.peak_60s_per_s,
     }
     known = {key: value for key, value in fields.items() if value is not None}
-    return yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def lengths_and_rate(
@@ -287,7 +287,7 @@ def _from_trace(
 
 
 def _busiest(trace: Trace, window_s: float, where: str) -> tuple[Trace, float]:
-    """Requests of the window with the most arrivals (the first such), and their rate.
+    """Find the requests of the window with the most arrivals (the first such), and their rate.
 
     ``window_s`` is in the trace's own time: at speedup 2 a minute of arrivals is two of its.
     """

@@ -105,5 +105,4 @@ def parse(kind: type[Record], data: Mapping[str, Any], where: str) -> Record:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        problems = [explain(item, kind) for item in error.errors(include_url=False)]
-        raise InputError("\n".join(f"{where}: {problem}" for problem in problems)) from None
+        raise InputError("\n".join(f"{where}: {it}" for it in explain(error, kind))) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 import pulp
@@ -17,6 +16,7 @@ import pulp
 from provisioner.errors import InputError
 from provisioner.planning import solver
 from provisioner.planning.constraints import CONSTRAINTS
+from provisioner.planning.objective import Objective
 from provisioner.planning.problem import Problem, Solution
 from provisioner.planning.variables import Variable, Variables, declare, read_solution
 
@@ -45,12 +45,14 @@ class Answer:
 
 def solve(
     problem: Problem,
-    objective: ModuleType,
+    objective: Objective,
     time_limit_s: float,
-    prefer: tuple[ModuleType, ...] = (),
+    prefer: tuple[Objective, ...] = (),
     no_worse_than: float | None = None,
 ) -> Answer:
     """Optimise; among equal optima take the one that is best by ``prefer``, in order.
+
+    Ratios know no ties to break: a smaller cluster of the same ratio is as good, down to none.
 
     With ``no_worse_than`` only solutions at least that good are looked for.
 
@@ -68,6 +70,8 @@ def solve(
         if hasattr(objective, "PER")
         else _solve_linear(problem, objective, deadline, cutoff)
     )
+    if hasattr(objective, "PER"):
+        return answer
     held = [objective]
     for other in prefer:
         if answer.solution is None or not answer.optimal:
@@ -84,7 +88,7 @@ def solve(
 
 
 def build(
-    problem: Problem, objective: ModuleType, ratio: float = 0.0
+    problem: Problem, objective: Objective, ratio: float = 0.0
 ) -> tuple[pulp.LpProblem, Variables]:
     """Make the model: variables, every constraint's rows, and the objective."""
     sense = pulp.LpMaximize if objective.MAXIMIZE else pulp.LpMinimize
@@ -92,7 +96,7 @@ def build(
     variables = declare(model, problem, most_machines(problem))
     goal = objective.expression(problem, variables)
     if ratio:
-        goal = goal - ratio * objective.PER.expression(problem, variables)
+        goal = goal - ratio * spent_by(objective).expression(problem, variables)
     model.setObjective(goal)
     for constraint in CONSTRAINTS:
         for name, row in constraint.rows(problem, variables):
@@ -102,9 +106,9 @@ def build(
 
 def _solve_linear(
     problem: Problem,
-    objective: ModuleType,
+    objective: Objective,
     deadline: float,
-    floors: list[tuple[ModuleType, float]],
+    floors: list[tuple[Objective, float]],
     ratio: float = 0.0,
 ) -> Answer:
     model, variables = build(problem, objective, ratio)
@@ -118,17 +122,15 @@ def _solve_linear(
 
 
 def _no_worse(
-    problem: Problem, variables: Variables, kept: ModuleType, value: float
+    problem: Problem, variables: Variables, kept: Objective, value: float
 ) -> Variable:
     """Row that keeps an earlier objective at its optimum, within the solver's tolerance."""
     slack = _CLOSE * max(1.0, abs(value))
     expression = kept.expression(problem, variables)
-    if hasattr(kept, "PER"):
-        return expression >= (value - slack) * kept.PER.expression(problem, variables)
     return expression >= value - slack if kept.MAXIMIZE else expression <= value + slack
 
 
-def _solve_ratio(problem: Problem, objective: ModuleType, deadline: float) -> Answer:
+def _solve_ratio(problem: Problem, objective: Objective, deadline: float) -> Answer:
     """Dinkelbach's method; stops at the time limit with the best ratio so far."""
     ratio = 0.0
     best = Answer(None, None, True, None)
@@ -144,6 +146,21 @@ def _solve_ratio(problem: Problem, objective: ModuleType, deadline: float) -> An
         best = Answer(answer.solution, reached, True, answer.model)
         ratio = reached
     return best
+
+
+def spent_by(objective: Objective) -> Objective:
+    """What a ratio objective divides by."""
+    spent: Objective = objective.PER  # type: ignore[attr-defined]
+    return spent
+
+
+def violations(problem: Problem, solution: Solution) -> list[str]:
+    """Check a solution against every constraint in plain numbers, without the solver."""
+    return [
+        f"{constraint.NAME}: {sentence}"
+        for constraint in CONSTRAINTS
+        for sentence in constraint.violations(problem, solution)
+    ]
 
 
 def most_machines(problem: Problem) -> tuple[int, ...]:

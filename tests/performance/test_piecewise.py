@@ -139,13 +139,24 @@ def test_minorant_has_strictly_increasing_slopes(drawn, parts):
     assert len(slopes) <= len(x) - 1
 
 
-def test_minorant_merges_points_that_are_collinear_up_to_rounding():
-    # The line 0.03456677 + 0.000409 B of a measured profile, at its last batch and at the limit:
-    # two segments of one slope come out when neither point is taken as above the other's chord.
-    x = np.array([32.0, 64.0, 512.0])
-    intercepts, slopes = convex_minorant(x, 0.0345667650285125 + 0.000409002619 * x)
-    assert len(slopes) == len(intercepts) == 1
-    assert slopes[0] == pytest.approx(0.000409002619)
+@given(
+    st.lists(st.integers(1, 600), min_size=2, max_size=20, unique=True),
+    st.floats(1e-3, 10),
+    st.floats(0, 0.1),
+)
+@unhurried
+def test_minorant_of_points_on_a_line_is_one_segment(batches, intercept, slope):
+    # Rounding puts a good part of such points an ulp below the chord of their neighbours.
+    x = np.array(sorted(batches), dtype=float)
+    intercepts, slopes = convex_minorant(x, intercept + slope * x)
+    assert list(slopes) == pytest.approx([slope], abs=1e-12 * intercept)
+    assert list(intercepts) == pytest.approx([intercept])
+
+
+def test_minorant_keeps_a_bend_that_is_more_than_rounding():
+    # The middle point lies 1e-9 below the line: a thousand times what rounding explains.
+    _, slopes = convex_minorant(np.array([1.0, 2, 3]), np.array([1.0, 2 - 1e-9, 3]))
+    assert len(slopes) == 2
 
 
 def test_built_in_minorants_have_no_two_neighbours_of_equal_slope(profiles):

@@ -1,6 +1,6 @@
-"""Azure LLM inference traces: ``TIMESTAMP`` (date and time), ``ContextTokens``, ``GeneratedTokens``.
+"""Azure LLM inference traces: ``TIMESTAMP``, ``ContextTokens``, ``GeneratedTokens``.
 
-Times without a zone are UTC; nanoseconds are kept.
+Timestamps are dates with times. Times without a zone are UTC; nanoseconds are kept.
 """
 
 from __future__ import annotations

@@ -23,12 +23,14 @@ from provisioner.planning.constraints import (
     rack_space,
     served,
     spare_machines,
+    staffed,
     token_time,
     types_per_role,
 )
 
 CONSTRAINTS: tuple[ModuleType, ...] = (
     served,
+    staffed,
     pool_size,
     prompt_time,
     token_time,

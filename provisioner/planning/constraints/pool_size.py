@@ -1,7 +1,7 @@
 """Pool size: a pool counts on the headroom of one size, and must be at least that large.
 
-``n = sum_t m_t``, ``low_t u_t <= m_t <= N u_t``, ``sum_t u_t <= 1``: larger pools queue less and
-may be filled further. A pool below its lowest size cannot be bought.
+``n = sum_t m_t``, ``low_t u_t <= m_t <= high_t u_t``, ``sum_t u_t <= 1``: larger pools queue less
+and may be filled further. A pool below its lowest size cannot be bought.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
             continue
         yield f"one_size__{candidate.name}", pulp.lpSum(sizes.values()) <= 1
         yield f"sized__{candidate.name}", pulp.lpSum(sized.values()) == variables.machines[j]
-        for low, chosen in sizes.items():
+        highs = [low - 1 for low in list(sizes)[1:]] + [variables.machines[j].upBound]
+        for (low, chosen), high in zip(sizes.items(), highs, strict=True):
             yield f"at_least__{candidate.name}__{low}", sized[low] >= low * chosen
-            most = variables.machines[j].upBound
-            yield f"only_if__{candidate.name}__{low}", sized[low] <= most * chosen
+            yield f"at_most__{candidate.name}__{low}", sized[low] <= high * chosen
 
 
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:

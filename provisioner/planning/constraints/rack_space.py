@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pulp
-
+from provisioner.planning.limits import rack_units
 from provisioner.planning.problem import Problem, Solution, exceeds
 from provisioner.planning.variables import Variable, Variables
 
@@ -19,17 +18,13 @@ NAME = "rack_space"
 
 def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable]]:
     """Yield one row; nothing where there is no limit."""
-    if problem.limits.rack_units is None:
-        return
-    used = pulp.lpSum(
-        c.machine.rack_units * variables.total(j) for j, c in enumerate(problem.candidates)
-    )
-    yield NAME, used <= problem.limits.rack_units
+    if problem.limits.rack_units is not None:
+        used = rack_units(problem).expression(problem, variables)
+        yield NAME, used <= problem.limits.rack_units
 
 
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:
     """Yield one sentence where the limit is exceeded."""
-    limit = problem.limits.rack_units
-    used = sum(c.machine.rack_units * solution.total(j) for j, c in enumerate(problem.candidates))
+    limit, used = problem.limits.rack_units, rack_units(problem).value(problem, solution)
     if limit is not None and exceeds(used, limit):
         yield f"{used:g} rack units of {limit:g}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
 
 from provisioner.capacity.bounding import bounding_candidates
 from provisioner.capacity.candidate import Candidate
@@ -21,6 +20,7 @@ from provisioner.capacity.targets import resolve_targets
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
 from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.planning.objective import Objective
 from provisioner.planning.objectives import BY_NAME, cost, machines, power
 from provisioner.planning.problem import Problem, Solution
 from provisioner.planning.solve import Answer, solve
@@ -49,7 +49,7 @@ class Search:
 
     case: Case
     guide: Guide
-    objective: ModuleType
+    objective: Objective
     notes: tuple[str, ...]
 
     def problem(self, candidates: tuple[Candidate, ...]) -> Problem:
@@ -81,21 +81,22 @@ def prepare(case: Case) -> Search:
 def find(search: Search, progress: Progress = lambda _: None) -> Found | None:
     """Solve the guide for every design and TTFT budget; the best plan, or None.
 
+    A plan that serves nothing is none.
+
     Equal plans are told apart by cost, power and number of machines, in this order.
     """
     deadline = time.monotonic() + search.case.scenario.time_limit_s
     best: list[Found] = []
-    for design, budget, problem in _programs(search):
+    for design, budget, problem in programs(search):
         progress(f"{design}: TTFT budget {budget}")
         left = deadline - time.monotonic()
         if left <= 0 and best:
             break
         to_beat = search.objective.value(best[0].problem, best[0].solution) if best else None
         answer = solve(problem, search.objective, max(left, 1.0), no_worse_than=to_beat)
-        if answer.solution is None:
-            continue
-        found = Found(design, budget, problem, answer.solution, answer)
-        best = _kept(search, best, found)
+        if answer.solution is not None and answer.solution.theta > _CLOSE:
+            found = Found(design, budget, problem, answer.solution, answer)
+            best = _kept(search, best, found)
     return _tie_broken(search, best, deadline)
 
 
@@ -122,19 +123,19 @@ def _tie_broken(search: Search, best: list[Found], deadline: float) -> Found | N
     )
 
 
-def _programs(search: Search) -> Iterator[tuple[str, int, Problem]]:
+def programs(search: Search) -> Iterator[tuple[str, int, Problem]]:
     """Yield every program worth solving: (design, budget, problem)."""
     for design in search.case.scenario.designs:
         roles = DESIGN_ROLES[design]
         seen: list[tuple[Candidate, ...]] = []
         for budget in search.guide.budgets:
             candidates = search.guide.candidates(roles, budget)
-            if _serves_all(candidates, search.guide) and not _is_dominated(candidates, seen):
+            if serves_all(candidates, search.guide) and not _is_dominated(candidates, seen):
                 seen.append(candidates)
                 yield design, budget, search.problem(candidates)
 
 
-def _serves_all(candidates: tuple[Candidate, ...], guide: Guide) -> bool:
+def serves_all(candidates: tuple[Candidate, ...], guide: Guide) -> bool:
     """Whether every class has a candidate in both phases."""
     for k in range(len(guide.demand.names)):
         able = {c.role for c in candidates if c.serves[k]}
