@@ -51,10 +51,13 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Make a stored workload from a trace, in one pass, as workloads/NAME in this folder."""
-    from provisioner.inputs.workloads import import_trace, store_length_record  # noqa: PLC0415
+    from provisioner.inputs import workloads  # noqa: PLC0415
     from provisioner.reporting import workload  # noqa: PLC0415
 
+    folder = Path(workloads.WORKLOADS)
+    workloads.refuse_existing(name, folder, force=force)
     with progress(f"reading {trace}"):
-        record = store_length_record(lambda: import_trace(trace, name), name, force=force)
+        record = workloads.import_trace(trace, name)
+    workloads.write_length_record(record, folder, force=force)
     details = workload.workload_details(record)
     show(details, workload.details_view(details), as_json=as_json)

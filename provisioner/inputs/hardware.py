@@ -45,6 +45,21 @@ _ANY = "any"
 MachineOrModel = TypeVar("MachineOrModel", Machine, Model)
 
 
+def machine_names() -> list[str]:
+    """Names of all stored machine types."""
+    return list(catalogue.stored(MACHINES))
+
+
+def model_names() -> list[str]:
+    """Names of all stored models."""
+    return list(catalogue.stored(MODELS))
+
+
+def price_list_names() -> list[str]:
+    """Names of all stored price lists."""
+    return list(catalogue.stored(PRICES))
+
+
 def read_machine(entry: str | Override, where: str = "") -> Machine:
     """Read a machine type by name, with the fields that the entry overrides."""
     return _read(MACHINES, "machine type", entry, Machine, where)

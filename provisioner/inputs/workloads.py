@@ -49,6 +49,11 @@ class _Description(_Named):
     peak_60s_per_s: Positive | None = None
 
 
+def workload_names() -> list[str]:
+    """Names of all stored workloads."""
+    return list(catalogue.stored(WORKLOADS))
+
+
 def read_length_record(name: str, where: str = "") -> LengthRecord:
     """Read a stored histogram by name."""
     path = catalogue.find(WORKLOADS, "workload", name, where)
@@ -158,6 +163,14 @@ def _check_name(name: str) -> None:
     parse(_Named, {"name": name}, "workload")
 
 
+def refuse_existing(name: str, folder: Path, *, force: bool) -> None:
+    """Refuse a name that cannot be a file's or, without ``force``, is taken in the folder."""
+    _check_name(name)
+    for path in (folder / f"{name}.yaml", folder / f"{name}.csv"):
+        if path.exists() and not force:
+            raise InputError(f"{path} exists; choose another name, or overwrite it with --force")
+
+
 def write_length_record(record: LengthRecord, folder: Path, *, force: bool) -> Path:
     """Write a stored histogram; both files appear whole or not at all.
 
@@ -167,12 +180,9 @@ def write_length_record(record: LengthRecord, folder: Path, *, force: bool) -> P
         Where one of the files exists and ``force`` is not given, or cannot be written, or the
         record's name cannot be a file's.
     """
-    _check_name(record.name)
+    refuse_existing(record.name, folder, force=force)
     description = folder / f"{record.name}.yaml"
     cells = description.with_suffix(".csv")
-    for path in (description, cells):
-        if path.exists() and not force:
-            raise InputError(f"{path} exists; choose another name, or overwrite it with --force")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(cells, _cells_text(record.histogram))

@@ -23,6 +23,8 @@ import pulp
 from provisioner.domain.base import Role
 from provisioner.planning.problem import Problem, Solution
 
+_DUST = 1e-9
+
 Variable = Any
 """A PuLP variable or affine expression; PuLP publishes no common type for 3.x and 4.x."""
 
@@ -140,11 +142,12 @@ def _plain(name: str) -> str:
 
 
 def read_solution(problem: Problem, variables: Variables) -> Solution:
-    """Read the values after a solve; integers are rounded, shares are cut to what they may be."""
+    """Read the values after a solve; integers are rounded, shares below `_DUST` are none."""
     serve = np.zeros((len(problem.candidates), len(problem.demand.names)))
     for index, shares in enumerate(variables.serve):
         for k, variable in shares.items():
-            serve[index, k] = max(variable.value() or 0.0, 0.0)
+            share = variable.value() or 0.0
+            serve[index, k] = share if share > _DUST else 0.0
     return Solution(
         machines=tuple(_whole(variable) for variable in variables.machines),
         spares=tuple(0 if spare is None else _whole(spare) for spare in variables.spare),

@@ -25,10 +25,13 @@ def result_view(result: PlanResult) -> RenderableType:
 def _plan(result: PlanResult, record: Record) -> Iterator[RenderableType]:
     yield Text(_headline(record), style="bold")
     yield Text(_terms(result, record))
-    yield _pool_table(record)
-    yield _slo_table(record)
-    yield _binding_table(record)
-    yield _unit_cost_table(record)
+    yield _titled("Pools", _pool_table(record))
+    slo = record["slo"]
+    against = f", against {slo['reference']}" if slo["reference"] else ""
+    yield _titled(f"SLO {slo['name']}{against} ({slo['source']})", _slo_table(record))
+    yield _titled("What binds", _binding_table(record))
+    title = "Unit economics at the SLO, each type serving a phase alone"
+    yield _titled(title, _unit_cost_table(record))
 
 
 def _headline(record: Record) -> str:
@@ -59,9 +62,7 @@ def _proof(record: Record) -> str:
 
 
 def _pool_table(record: Record) -> Table:
-    table = _table(
-        "Pools", "role", "machine", ">machines", ">spare", ">owned", ">used", ">$/h", ">kW", ">U"
-    )
+    table = _table("role", "machine", ">machines", ">spare", ">owned", ">used", ">$/h", ">kW", ">U")
     for pool in record["pools"]:
         table.add_row(
             pool["role"],
@@ -89,15 +90,7 @@ def _pool_table(record: Record) -> Table:
 
 def _slo_table(record: Record) -> Table:
     slo = record["slo"]
-    against = f", against {slo['reference']}" if slo["reference"] else ""
-    table = _table(
-        f"SLO {slo['name']}{against} ({slo['source']})",
-        "workload",
-        "metric",
-        ">limit",
-        f">{slo['source']}",
-        "",
-    )
+    table = _table("workload", "metric", ">limit", f">{slo['source']}", "")
     for metric in slo["metrics"]:
         unit = "x" if metric["unit"] == "slowdown" else " s"
         value = _DASH if metric["value"] is None else f"{metric['value']:.3g}{unit}"
@@ -112,7 +105,7 @@ def _slo_table(record: Record) -> Table:
 
 
 def _binding_table(record: Record) -> Table:
-    table = _table("What binds", "where", "limit", ">used")
+    table = _table("where", "limit", ">used")
     for binding in record["binding"]:
         table.add_row(binding["where"], binding["limit"] or _DASH, f"{binding['used']:.0%}")
     return table
@@ -120,7 +113,6 @@ def _binding_table(record: Record) -> Table:
 
 def _unit_cost_table(record: Record) -> Table:
     table = _table(
-        "Unit economics at the SLO, each type serving a phase alone",
         "phase",
         "machine",
         ">tokens/s",
@@ -156,26 +148,30 @@ def _reasons(result: PlanResult) -> Iterator[RenderableType]:
 
 def _notes(result: PlanResult) -> Iterator[RenderableType]:
     if result.warnings:
-        yield Text("Notes", style="bold")
+        yield Text("\nNotes", style="bold")
         for warning in result.warnings:
             yield Text(f"- {warning}", style="dim")
 
 
-def _table(title: str, *columns: str) -> Table:
+def _titled(title: str, table: Table) -> RenderableType:
+    return Group(Text(f"\n{title}", style="bold"), table)
+
+
+def _table(*columns: str) -> Table:
     """A plain table; a column whose name starts with ``>`` is aligned to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for column in columns:
         right = column.startswith(">")
         table.add_column(column.removeprefix(">"), justify="right" if right else "left")
     return table
 
 
-def records_view(title: str, columns: dict[str, str], rows: list[Record]) -> Table:
+def records_view(title: str, columns: dict[str, str], rows: list[Record]) -> RenderableType:
     """A table of records: keys to headings (``>`` for numbers), one row each."""
-    table = _table(title, *columns.values())
+    table = _table(*columns.values())
     for row in rows:
         table.add_row(*(_cell(row[key]) for key in columns))
-    return table
+    return _titled(title, table)
 
 
 def _cell(value: object) -> str:

@@ -46,6 +46,7 @@ def violations(problem: Problem, solution: Solution) -> Iterator[str]:
             continue
         tokens_per_s = float(demand.rate_per_s * demand.prompt_tokens @ solution.serve[j])
         sent = tokens_per_s * candidate.deployment.model.kv_bytes_per_token
-        carried = candidate.machine.network_bytes_per_s * solution.machines[j]
-        if exceeds(sent, carried):
+        bandwidth = candidate.machine.network_bytes_per_s
+        if exceeds(sent / bandwidth, solution.machines[j]):
+            carried = bandwidth * solution.machines[j]
             yield f"{candidate.name}: {sent:g} bytes/s of KV-cache over {carried:g}"
