@@ -26,7 +26,6 @@ from provisioner.performance.deployment import Deployment
 from provisioner.performance.prompt import BATCH_TOKENS
 from provisioner.performance.token import MAX_BATCH
 
-
 _ASIDE = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
 """Shares of the longest requests that may be left aside to shorten the latest deadline."""
 

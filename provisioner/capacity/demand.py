@@ -139,7 +139,7 @@ def prompt_lengths(lengths: LengthHistogram) -> PromptLengths:
     edges, which = np.unique(lengths.prompt_from, return_inverse=True)
 
     def total(values: IntArray) -> FloatArray:
-        return np.bincount(which, weights=values, minlength=len(edges))
+        return np.bincount(which, weights=values, minlength=len(edges)).astype(np.float64)
 
     requests = total(lengths.requests)
     return PromptLengths(

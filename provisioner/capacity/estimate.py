@@ -143,8 +143,7 @@ def _tbt(target: Targets, parts: list[_Tokens], limit: Limit) -> float:
 
     def share(value: float) -> float:
         met = (
-            part.share
-            * latency.tbt_share(value, limit, target.lengths, part.mean, part.deviation)
+            part.share * latency.tbt_share(value, limit, target.lengths, part.mean, part.deviation)
             for part in parts
         )
         return sum(met) / total

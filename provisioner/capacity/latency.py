@@ -45,9 +45,7 @@ class Service:
     delay_s: float = 0.0
 
 
-def ttft_share(
-    service: Service, prompt: PromptLengths, wait: queueing.Wait, limit: Limit
-) -> float:
+def ttft_share(service: Service, prompt: PromptLengths, wait: queueing.Wait, limit: Limit) -> float:
     """Share of requests whose TTFT is within a limit."""
     slack = limit.value * limit.scale_s - service.prompt_s - service.delay_s
     return float(prompt.share @ wait.at_most(slack))
@@ -238,9 +236,7 @@ class TokenLimits:
         return ""
 
 
-def largest_batch(
-    deployment: Deployment, mix: Mix, limits: list[TokenLimits]
-) -> tuple[float, str]:
+def largest_batch(deployment: Deployment, mix: Mix, limits: list[TokenLimits]) -> tuple[float, str]:
     """Largest mean batch of an instance that keeps every limit, and the limit that stops it.
 
     Returns

@@ -31,7 +31,7 @@ def erlang_c(servers: int, load: ArrayLike) -> FloatArray:
     blocked = np.ones_like(offered)
     for m in range(1, servers + 1):
         blocked = offered * blocked / (m + offered * blocked)
-    return blocked / (1 - rho * (1 - blocked))
+    return np.asarray(blocked / (1 - rho * (1 - blocked)))
 
 
 @lru_cache(maxsize=512)

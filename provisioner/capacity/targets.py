@@ -41,8 +41,11 @@ _SHAPE = (2.0, 3.0, 6.0)
 
 
 def budget_shape(quantile: float) -> float:
-    """TTFT slowdown that a budget of 1 allows: the Splitwise limits at p50, p90, p99, between them
-    linear in the logarithm of the share left over."""
+    """TTFT slowdown that a budget of 1 allows at a quantile.
+
+    The Splitwise limits at p50, p90 and p99, between them linear in the logarithm of the share
+    left over.
+    """
     return float(np.interp(-np.log10(1 - quantile), _SHAPE_AT, _SHAPE))
 
 
@@ -111,12 +114,8 @@ def _targets(workload: Workload, reference: Deployment | None) -> Targets:
     return Targets(
         workload=workload,
         prompt=prompt,
-        ttft=tuple(
-            _limit(x, _prompt_scale(x, prompt, reference)) for x in by_metric[ttft.NAME]
-        ),
-        tbt=tuple(
-            _limit(x, _scale(x, workload.histogram, reference)) for x in by_metric[tbt.NAME]
-        ),
+        ttft=tuple(_limit(x, _prompt_scale(x, prompt, reference)) for x in by_metric[ttft.NAME]),
+        tbt=tuple(_limit(x, _scale(x, workload.histogram, reference)) for x in by_metric[tbt.NAME]),
         e2e=tuple(_e2e_limit(x, workload, prompt, reference) for x in by_metric[e2e.NAME]),
     )
 

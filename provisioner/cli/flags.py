@@ -36,9 +36,7 @@ def scenario_changes(flags: dict[str, Any], base: dict[str, Any]) -> dict[str, A
     return data
 
 
-def _nested(
-    data: dict[str, Any], given: dict[str, Any], group: str, keys: tuple[str, ...]
-) -> None:
+def _nested(data: dict[str, Any], given: dict[str, Any], group: str, keys: tuple[str, ...]) -> None:
     changes = {key: given[key] for key in keys if key in given}
     if changes:
         data[group] = {**(data.get(group) or {}), **changes}

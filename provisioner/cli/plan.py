@@ -18,7 +18,7 @@ def _option(panel: str, help_: str, *names: str, metavar: str | None = None) -> 
     return typer.Option(*names, help=help_, rich_help_panel=panel, metavar=metavar)
 
 
-def plan(  # noqa: PLR0913 - every field of a scenario is a flag
+def plan(
     scenario: Annotated[
         Path | None,
         typer.Argument(help="A scenario file, or a saved run's inputs.yaml.", show_default=False),
@@ -108,7 +108,7 @@ def plan(  # noqa: PLR0913 - every field of a scenario is a flag
     raise typer.Exit(code)
 
 
-def _plan(  # noqa: PLR0913
+def _plan(
     path: Path | None,
     flags: dict[str, Any],
     changes: list[str],

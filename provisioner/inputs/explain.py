@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import functools
 import re
 import reprlib
 from typing import Any
@@ -139,13 +140,18 @@ def _unknown(what: str, shown: str, found: str, allowed: list[str], key: str = "
 
 def fields_at(kind: type[BaseModel], path: list[Any]) -> list[str]:
     """Names of the fields of the record that an error's path leads to, as far as known."""
-    schema = kind.model_json_schema()
+    schema = _schema(kind)
     node: Any = schema
     for part in [None, *path]:
         node = _step(node, part, schema)
         if node is None:
             return []
     return list(node.get("properties", {}))
+
+
+@functools.cache
+def _schema(kind: type[BaseModel]) -> dict[str, Any]:
+    return kind.model_json_schema()
 
 
 def _step(node: Any, part: Any, schema: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ Times are of one *instance*; a machine holds ``instances_per_machine`` of them s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -135,14 +135,14 @@ def _stretch(curve: Curve, factor: Curve) -> Curve:
 def _stretched_prompt(curve: PromptCurve, cap: PowerCap) -> PromptCurve:
     factor = _factor(cap, Phase.PROMPT)
     quadratic = curve.quadratic_s * float(factor.y[-1])
-    return PromptCurve(_stretch(curve.base, factor), quadratic, curve.repairs)
+    return replace(curve, base=_stretch(curve.base, factor), quadratic_s=quadratic)
 
 
 def _stretched_token(curve: TokenCurve, cap: PowerCap) -> TokenCurve:
     factor = _factor(cap, Phase.TOKEN)
     context = curve.context_s * float(factor.y[-1])
     base = _stretch(curve.base, factor)
-    return TokenCurve(base, context, curve.measured_kv_tokens, curve.repairs)
+    return replace(curve, base=base, context_s=context)
 
 
 def _assumptions(machine: Machine, profile: Profile) -> Iterator[str]:

@@ -30,22 +30,26 @@ class PromptCurve:
         Seconds against T, without the quadratic term.
     quadratic_s : float
         Seconds per squared token, at least 0.
+    measured_squared_tokens : float
+        Largest Q in the measurements; one very long prompt exceeds it before its T is too large.
     repairs : tuple of Repair
         Measured times changed to make ``base`` non-decreasing.
     """
 
     base: Curve
     quadratic_s: float
+    measured_squared_tokens: float
     repairs: tuple[Repair, ...] = ()
 
     def time_s(self, tokens: ArrayLike, squared_tokens: ArrayLike) -> FloatArray:
         """Time [s] of batches with T ``tokens`` and Q ``squared_tokens``."""
         return self.base(tokens) + self.quadratic_s * np.asarray(squared_tokens, dtype=float)
 
-    def extrapolated(self, tokens: ArrayLike) -> BoolArray:
-        """Whether T lies outside the measured range."""
+    def extrapolated(self, tokens: ArrayLike, squared_tokens: ArrayLike = 0.0) -> BoolArray:
+        """Whether T lies outside the measured range, or Q beyond it."""
         at = np.asarray(tokens, dtype=float)
-        return np.asarray((at < self.base.x[0]) | (at > self.base.x[-1]))
+        outside = (at < self.base.x[0]) | (at > self.base.x[-1])
+        return np.asarray(outside | (np.asarray(squared_tokens) > self.measured_squared_tokens))
 
     @property
     def best_seconds_per_token(self) -> float:
@@ -75,7 +79,7 @@ def fit_prompt(points: tuple[PromptPoint, ...]) -> PromptCurve:
     heights = np.array([np.median(base[tokens == t]) for t in knots])
     weights = np.array([1.0 / np.median(times[tokens == t]) ** 2 for t in knots])
     repaired, repairs = non_decreasing(knots, heights, weights)
-    return PromptCurve(Curve(knots, repaired), quadratic, repairs)
+    return PromptCurve(Curve(knots, repaired), quadratic, float(squared.max()), repairs)
 
 
 def _twin_slope(tokens: FloatArray, squared: FloatArray, times: FloatArray) -> float:

@@ -40,15 +40,15 @@ class TokenCurve:
         Seconds against B, context excluded.
     context_s : float
         Seconds per KV-cache token, at least 0.
-    measured_kv_tokens : float
-        Largest K in the measurements.
+    measured_kv_tokens : Curve
+        Largest measured K against B: batch and context grow together only as far as this.
     repairs : tuple of Repair
         Measured times changed to make ``base`` non-decreasing.
     """
 
     base: Curve
     context_s: float
-    measured_kv_tokens: float
+    measured_kv_tokens: Curve
     repairs: tuple[Repair, ...] = ()
 
     def time_s(self, batch: ArrayLike, kv_tokens: ArrayLike) -> FloatArray:
@@ -56,10 +56,11 @@ class TokenCurve:
         return self.base(batch) + self.context_s * np.asarray(kv_tokens, dtype=float)
 
     def extrapolated(self, batch: ArrayLike, kv_tokens: ArrayLike) -> BoolArray:
-        """Whether B lies outside the measured range, or K beyond it."""
+        """Whether B lies outside the measured range, or K beyond what was measured at B."""
         at = np.asarray(batch, dtype=float)
         outside = (at < self.base.x[0]) | (at > self.base.x[-1])
-        return np.asarray(outside | (np.asarray(kv_tokens) > self.measured_kv_tokens))
+        largest = np.interp(at, self.measured_kv_tokens.x, self.measured_kv_tokens.y)
+        return np.asarray(outside | (np.asarray(kv_tokens) > largest))
 
     @cached_property
     def segments(self) -> tuple[FloatArray, FloatArray]:
@@ -96,7 +97,8 @@ def fit_token(points: tuple[TokenPoint, ...]) -> TokenCurve:
     heights = np.array([np.median(base[batch == b]) for b in knots])
     weights = np.array([float((batch == b).sum()) for b in knots])
     repaired, repairs = non_decreasing(knots, heights, weights)
-    return TokenCurve(Curve(knots, repaired), slope, float(context.max()), repairs)
+    largest = np.array([context[batch == b].max() for b in knots])
+    return TokenCurve(Curve(knots, repaired), slope, Curve(knots, largest), repairs)
 
 
 def _context_slope(context: FloatArray, times: FloatArray) -> float:

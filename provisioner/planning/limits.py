@@ -103,7 +103,7 @@ def _weighted(problem: Problem, name: str, weight: Callable[[Machine], float]) -
 def limits_of(problem: Problem) -> list[Limit]:
     """Every limit that a problem sets."""
     limits = problem.limits
-    scalars = [
+    scalars: list[tuple[str, float | None, str, Objective]] = [
         ("usd_per_hour", limits.usd_per_hour, "USD/h", cost),
         ("power_w", limits.power_w, "W", power),
         ("machines", limits.machines, "machines", machines),

@@ -6,10 +6,8 @@ their candidates only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-
-import numpy as np
 
 from provisioner.capacity.candidate import Candidate
 from provisioner.capacity.demand import Demand
@@ -31,7 +29,7 @@ class Problem:
 
     demand: Demand
     candidates: tuple[Candidate, ...]
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     existing: tuple[tuple[str, int], ...] = ()
     spares: tuple[tuple[Role, int], ...] = ()
     max_types_per_role: int | None = None

@@ -121,9 +121,7 @@ def _solve_linear(
     return Answer(solution, outcome.bound, outcome.status != "stopped", model)
 
 
-def _no_worse(
-    problem: Problem, variables: Variables, kept: Objective, value: float
-) -> Variable:
+def _no_worse(problem: Problem, variables: Variables, kept: Objective, value: float) -> Variable:
     """Row that keeps an earlier objective at its optimum, within the solver's tolerance."""
     slack = _CLOSE * max(1.0, abs(value))
     expression = kept.expression(problem, variables)

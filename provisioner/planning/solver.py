@@ -92,7 +92,7 @@ def written(model: pulp.LpProblem) -> str:
 def _silence_banner() -> None:
     """Spend HiGHS' banner, printed by the first engine of a process whatever its options say."""
     with _banner_lock, _standard_output_discarded():
-        highspy.Highs()
+        highspy.Highs()  # type: ignore[no-untyped-call]
 
 
 @contextlib.contextmanager

@@ -47,7 +47,8 @@ def result_record(result: PlanResult) -> Record:
         "estimated": list(result.estimated),
         "warnings": list(result.warnings),
     }
-    return finite(record)
+    clean: Record = finite(record)
+    return clean
 
 
 def _plan_record(plan: Plan) -> Record:

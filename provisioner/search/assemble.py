@@ -105,7 +105,9 @@ def bindings_of(found: Found) -> tuple[Binding, ...]:
     """The tightest rule of every pool and all limits of the site, fullest first."""
     found_bindings = [_pool_binding(found, j) for j in _used(found)]
     found_bindings += [
-        Binding("cluster", f"limits.{x.key}", _ratio(x.used(found.problem, found.solution), x.value))
+        Binding(
+            "cluster", f"limits.{x.key}", _ratio(x.used(found.problem, found.solution), x.value)
+        )
         for x in limits_of(found.problem)
     ]
     return tuple(sorted(found_bindings, key=lambda binding: -binding.used))

@@ -118,9 +118,7 @@ def _tie_broken(search: Search, best: list[Found], deadline: float) -> Found | N
         answer = solve(found.problem, search.objective, left, prefer=others)
         solution = answer.solution or found.solution
         solved.append(Found(found.design, found.budget, found.problem, solution, found.answer))
-    return min(
-        solved, key=lambda f: [o.value(f.problem, f.solution) for o in others], default=None
-    )
+    return min(solved, key=lambda f: [o.value(f.problem, f.solution) for o in others], default=None)
 
 
 def programs(search: Search) -> Iterator[tuple[str, int, Problem]]:
@@ -144,9 +142,7 @@ def serves_all(candidates: tuple[Candidate, ...], guide: Guide) -> bool:
     return True
 
 
-def _is_dominated(
-    candidates: tuple[Candidate, ...], seen: list[tuple[Candidate, ...]]
-) -> bool:
+def _is_dominated(candidates: tuple[Candidate, ...], seen: list[tuple[Candidate, ...]]) -> bool:
     """Whether an earlier budget allows everything that this one does."""
     return any(_covers(earlier, candidates) for earlier in seen)
 

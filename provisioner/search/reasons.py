@@ -23,9 +23,7 @@ _SMALL_RATE_PER_S = 0.05
 
 def slo_reasons(search: Search) -> list[Reason]:
     """Limits of the SLO that no number of machines meets; empty where some number would do."""
-    roles = tuple(
-        dict.fromkeys(r for d in search.case.scenario.designs for r in DESIGN_ROLES[d])
-    )
+    roles = tuple(dict.fromkeys(r for d in search.case.scenario.designs for r in DESIGN_ROLES[d]))
     return [
         reason
         for index in range(len(search.guide.targets))
@@ -39,7 +37,7 @@ def _workload_reasons(search: Search, index: int, roles: tuple[Role, ...]) -> li
     choices = list(reached(search.guide, index, roles))
     if any(not _broken(choice, limits) for choice in choices):
         return []
-    single = {}
+    single: dict[int, float] = {}
     for choice in choices:
         broken = _broken(choice, limits)
         if len(broken) == 1 and math.isfinite(choice.values[broken[0]]):
@@ -112,7 +110,9 @@ def _asked(search: Search, problem: Problem) -> Problem:
     demand = search.guide.demand
     small = demand.rate_per_s * (_SMALL_RATE_PER_S / demand.total_rate_per_s)
     workloads = tuple(
-        dataclasses.replace(w, rate_per_s=w.rate_per_s * _SMALL_RATE_PER_S / demand.total_rate_per_s)
+        dataclasses.replace(
+            w, rate_per_s=w.rate_per_s * _SMALL_RATE_PER_S / demand.total_rate_per_s
+        )
         for w in demand.workloads
     )
     reduced = dataclasses.replace(demand, rate_per_s=small, workloads=workloads)

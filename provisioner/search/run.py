@@ -1,8 +1,11 @@
-"""One case from start to answer: find the best plan, judge it, bound it, or say why there is none."""
+"""One case from start to answer: the best plan, judged and bounded, or why there is none."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+
+import numpy as np
 
 from provisioner.capacity.estimate import estimate
 from provisioner.capacity.usage import PoolLoad
@@ -44,9 +47,8 @@ def _answer(search: Search, found: Found, started: float) -> PlanResult:
     plan = plan_of(found)
     lower = bound(search)
     value = search.objective.value(found.problem, found.solution)
-    return PlanResult(
-        status="ok",
-        exit_code=EXIT_OK,
+    return replace(
+        _started(case),
         plan=plan,
         slo=_verdict(search, found),
         bound=lower,
@@ -59,17 +61,21 @@ def _answer(search: Search, found: Found, started: float) -> PlanResult:
         wall_s=time.monotonic() - started,
         scheduler=_scheduler(case, plan.design),
         workloads=tuple((w.name, w.rate_per_s * theta) for w in case.workloads),
-        **_common(case),
     )
 
 
-def _common(case: Case) -> dict[str, str]:
-    return {
-        "model": case.model.name,
-        "objective": case.scenario.objective,
-        "prices": case.price_list.name,
-        "router": case.scenario.router,
-    }
+def _started(case: Case) -> PlanResult:
+    """A result that knows what was asked and nothing of the answer."""
+    return PlanResult(
+        status="ok",
+        exit_code=EXIT_OK,
+        model=case.model.name,
+        objective=case.scenario.objective,
+        prices=case.price_list.name,
+        scheduler=None,
+        router=case.scenario.router,
+        workloads=tuple((w.name, w.rate_per_s) for w in case.workloads),
+    )
 
 
 def _scheduler(case: Case, design: str) -> str:
@@ -109,18 +115,21 @@ def _extrapolations(search: Search, load: PoolLoad) -> list[str]:
     """Where a pool works outside what was measured."""
     deployment, notes = load.candidate.deployment, []
     longest = max(float(w.histogram.prompt_tokens.max()) for w in search.case.workloads)
-    if load.candidate.handles_prompts and bool(deployment.prompt.extrapolated(longest)):
-        top = deployment.prompt.base.x[-1]
+    if load.candidate.handles_prompts and bool(
+        deployment.prompt.extrapolated(longest, longest**2)
+    ):
         notes.append(
-            f"{deployment.name}: prompt time beyond {top:g} tokens is extrapolated "
-            f"(longest prompts: {longest:.0f})"
+            f"{deployment.name}: the time of the longest prompts ({longest:.0f} tokens) is "
+            "extrapolated"
         )
     if load.candidate.handles_tokens:
         batch = load.batch(search.guide.demand)
-        if batch > 1:
+        everyone = np.ones(len(search.guide.targets), dtype=bool)
+        context = search.guide.mix(load.candidate.role, deployment, everyone).kv_tokens
+        if bool(deployment.token.extrapolated(max(batch, 1.0), batch * context)):
             notes.append(
-                f"{deployment.name}: token time at batch {batch:.0f} with growing contexts is "
-                "extrapolated: batch and context were not measured together"
+                f"{deployment.name}: token time at batch {batch:.0f} with contexts of "
+                f"{context:.0f} tokens is extrapolated"
             )
     return notes
 
@@ -133,14 +142,12 @@ def _infeasible(search: Search, started: float, progress: Progress) -> PlanResul
     exit_code = EXIT_SLO
     if not reasons:
         reasons, exit_code = limit_reasons(search), EXIT_LIMITS
-    return PlanResult(
+    return replace(
+        _started(case),
         status="infeasible",
         exit_code=exit_code,
         reasons=tuple(reasons),
         estimated=("reasons",),
         warnings=search.notes,
         wall_s=time.monotonic() - started,
-        scheduler=None,
-        workloads=tuple((w.name, w.rate_per_s) for w in case.workloads),
-        **_common(case),
     )

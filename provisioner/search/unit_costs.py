@@ -49,9 +49,7 @@ def _order(row: UnitCost) -> tuple[int, float, str]:
 def _phase_costs(guide: Guide, role: Role, budget: int, theta: float) -> Iterator[UnitCost]:
     candidates = guide.candidates((role,), budget)
     for deployment in guide.deployments:
-        able = [
-            c for c in candidates if c.deployment is deployment and bool(c.serves.all())
-        ]
+        able = [c for c in candidates if c.deployment is deployment and bool(c.serves.all())]
         if able:
             yield _unit_cost(guide.demand, able[0], theta)
         else:

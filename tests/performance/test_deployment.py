@@ -131,6 +131,14 @@ def test_a_phase_without_stretch_points_is_not_stretched(build, small):
     assert capped.token_s(2, 50) == pytest.approx(2 * small.token_s(2, 50))
 
 
+def test_a_cap_stretches_the_term_in_context_too(build):
+    # One request: 0.1 + 0.001 K s. Stretched by 2, K = 100 and 300 take 0.4 and 0.8 s.
+    token = (build.token_point(1, 100, 0.2), build.token_point(1, 300, 0.4))
+    machine = build.machine(cap=build.cap(("token", 1, 2.0)))
+    capped = deploy(build.model(), machine, build.profile(token=token))
+    assert capped.token_s(1, [100, 300]) == pytest.approx([0.4, 0.8])
+
+
 def test_a_stretched_curve_never_falls(build):
     # Factors 3 and 1 at T = 100 and 200 would make 3 s and 2 s.
     machine = build.machine(cap=build.cap(("prompt", 100, 3.0), ("prompt", 200, 1.0)))

@@ -167,6 +167,14 @@ def test_extrapolated_exactly_outside_the_measured_range(points, tokens):
     assert bool(fit_prompt(points).extrapolated(tokens)) is not (lowest <= tokens <= highest)
 
 
+def test_one_prompt_longer_than_any_measured_is_extrapolated(profiles):
+    # Single prompts were measured up to 8192 tokens; 64 of 512 tokens have a larger T, not Q.
+    curve = fit_prompt(profiles["bloom-176b/h100-sxm-80gb/tp8"].prompt)
+    assert not curve.extrapolated(64 * 512, 64 * 512**2)
+    assert not curve.extrapolated(8192, 8192**2)
+    assert curve.extrapolated(8193, 8193**2)
+
+
 def test_measured_points_are_not_extrapolated(profiles):
     for profile in profiles.values():
         tokens = [point.tokens for point in profile.prompt]

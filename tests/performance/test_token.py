@@ -103,7 +103,7 @@ def test_curve_by_hand(build):
     assert curve.context_s == pytest.approx(0.001)
     assert list(curve.base.y) == pytest.approx([0.1, 0.3])
     assert curve.time_s(2, 500) == pytest.approx(0.1 + 0.2 / 3 + 0.5)
-    assert curve.measured_kv_tokens == 400
+    assert list(curve.measured_kv_tokens.y) == [300, 400]
     assert curve.repairs == ()
 
 
@@ -165,13 +165,21 @@ def test_last_slope_continues_beyond_the_measured_range(points, beyond):
 @unhurried
 def test_extrapolated_exactly_outside_the_measured_range(points, batch, kv):
     batches = [p.batch for p in points]
-    inside = min(batches) <= batch <= max(batches) and kv <= max(p.kv_tokens for p in points)
+    knots = sorted(set(batches))
+    largest = [max(p.kv_tokens for p in points if p.batch == b) for b in knots]
+    inside = knots[0] <= batch <= knots[-1] and kv <= np.interp(batch, knots, largest)
     assert bool(fit_token(points).extrapolated(batch, kv)) is not inside
 
 
 def test_a_batch_below_the_smallest_measured_one_is_extrapolated(build):
     curve = fit_token((build.token_point(4, 400), build.token_point(8, 800)))
     assert list(curve.extrapolated([3, 4, 8, 9], 400)) == [True, False, False, True]
+
+
+def test_batch_and_context_growing_together_is_extrapolated(build):
+    # K of 9000 was measured alone and 800 in a batch of 8: at a batch of 8, 9000 is beyond.
+    curve = fit_token((build.token_point(1, 9000), build.token_point(8, 800)))
+    assert list(curve.extrapolated([1, 8, 8], [9000, 800, 9000])) == [False, False, True]
 
 
 def test_measured_points_are_not_extrapolated(profiles):

@@ -31,4 +31,5 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:
     """Yield one sentence per pool whose mean batch is above its limit."""
     for candidate, missing in iteration.shortages(problem, solution, taken):
-        yield f"{candidate.name}: {missing:g} instances short of batches of {candidate.batch_limit:g}"
+        batch = f"batches of {candidate.batch_limit:g}"
+        yield f"{candidate.name}: {missing:g} instances short of {batch}"

@@ -1,7 +1,8 @@
 """KV room: the KV-cache that a pool holds on average fits its memory.
 
 With t at its fixed point, ``K = t M / n <= room`` is ``a_i M <= room (n - s_i L - c M)`` for every
-segment i, divided by the room here. A mixed pool's prompts stretch t: n becomes n less their time.
+segment i, divided by the room here. A mixed pool's prompts stretch t: n becomes n less their
+time.
 """
 
 from __future__ import annotations

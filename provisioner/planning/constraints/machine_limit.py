@@ -1,5 +1,4 @@
-"""Machine limit: the cluster has at most so many machines, spares and existing ones included.
-"""
+"""Machine limit: the cluster has at most so many machines, spares and existing ones included."""
 
 from __future__ import annotations
 

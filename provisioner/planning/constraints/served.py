@@ -32,9 +32,7 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
 
 
 def _shares(problem: Problem, variables: Variables, role: Role, k: int) -> list[Variable]:
-    return [
-        variables.serve[i][k] for i in problem.of_role(role) if k in variables.serve[i]
-    ]
+    return [variables.serve[i][k] for i in problem.of_role(role) if k in variables.serve[i]]
 
 
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:

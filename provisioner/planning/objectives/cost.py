@@ -14,8 +14,7 @@ MAXIMIZE = False
 def expression(problem: Problem, variables: Variables) -> Variable:
     """Rent of the cluster, for the solver."""
     rent = pulp.lpSum(
-        c.machine.price_usd_per_hour * variables.total(j)
-        for j, c in enumerate(problem.candidates)
+        c.machine.price_usd_per_hour * variables.total(j) for j, c in enumerate(problem.candidates)
     )
     free = pulp.lpSum(
         m.price_usd_per_hour * variables.owned[m.name]

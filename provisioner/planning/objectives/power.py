@@ -14,14 +14,12 @@ MAXIMIZE = False
 def expression(problem: Problem, variables: Variables) -> Variable:
     """Provisioned power of the cluster, for the solver."""
     return pulp.lpSum(
-        c.machine.provisioned_power_w * variables.total(j)
-        for j, c in enumerate(problem.candidates)
+        c.machine.provisioned_power_w * variables.total(j) for j, c in enumerate(problem.candidates)
     )
 
 
 def value(problem: Problem, solution: Solution) -> float:
     """Provisioned power of the cluster [W]."""
     return sum(
-        c.machine.provisioned_power_w * solution.total(j)
-        for j, c in enumerate(problem.candidates)
+        c.machine.provisioned_power_w * solution.total(j) for j, c in enumerate(problem.candidates)
     )

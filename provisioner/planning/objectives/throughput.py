@@ -13,7 +13,8 @@ MAXIMIZE = True
 
 def expression(problem: Problem, variables: Variables) -> Variable:
     """Requests per second, for the solver."""
-    return pulp.lpSum([problem.demand.total_rate_per_s * variables.theta])
+    theta: Variable = variables.theta
+    return pulp.lpSum([problem.demand.total_rate_per_s * theta])
 
 
 def value(problem: Problem, solution: Solution) -> float:
