@@ -23,6 +23,7 @@ import pulp
 Status = Literal["optimal", "stopped", "infeasible", "unbounded"]
 
 _GAP = 1e-9
+_POLL_S = 0.2
 _STATUS: dict[highspy.HighsModelStatus, Status] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
     highspy.HighsModelStatus.kInfeasible: "infeasible",
@@ -45,10 +46,33 @@ class Solved:
     bound: float | None
 
 
+class _Interruptible(pulp.HiGHS):
+    """HiGHS beside the calling thread: inside its ``run()``, Ctrl-C would wait for its end."""
+
+    def callSolver(self, lp: pulp.LpProblem) -> None:  # noqa: N802 - PuLP's name
+        """Run; at Ctrl-C stop the engine first and then pass the interrupt on."""
+        engine = lp.solverModel
+        engine.HandleUserInterrupt = True
+        running = engine.startSolve()
+        try:
+            while not engine.wait(_POLL_S)[0]:
+                pass
+        except KeyboardInterrupt:
+            engine.cancelSolve()
+            running.join()
+            raise
+
+
 def solve(model: pulp.LpProblem, time_limit_s: float) -> Solved:
-    """Solve a model to optimality or until the time limit; deterministic, on one thread."""
+    """Solve a model to optimality or until the time limit; deterministic, on one thread.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At Ctrl-C, at once.
+    """
     _silence_banner()
-    solver = pulp.HiGHS(
+    solver = _Interruptible(
         msg=False,
         timeLimit=max(time_limit_s, 0.0),
         gapRel=_GAP,
