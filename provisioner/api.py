@@ -1,6 +1,9 @@
 """The library: what `import provisioner` offers (DESIGN 7.4).
 
 Nothing prints, writes or exits here, except `Outcome.save`; progress comes through a callback.
+
+What is wrong with a file, a change or a name is an `InputError`. A `Scenario(...)` made by hand is
+checked by pydantic as it is made, and raises pydantic's `ValidationError` (a `ValueError`).
 """
 
 from __future__ import annotations
@@ -25,12 +28,19 @@ from provisioner.search.find import Progress
 from provisioner.search.run import run
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """The answer to a scenario: a plan, or the reasons that there is none."""
 
     result: PlanResult
     case: Case
+
+    def __repr__(self) -> str:
+        """Return the answer in one line; all of it is in `to_dict`."""
+        if self.plan is None:
+            return f"<Outcome infeasible: {'; '.join(r.sentence for r in self.reasons)}>"
+        pools = ", ".join(f"{pool.machines} {pool.label}" for pool in self.plan.pools)
+        return f"<Outcome ok: {pools}>"
 
     @property
     def status(self) -> str:

@@ -75,9 +75,9 @@ def _machines(prices: str | None, changes: list[str] | None) -> Any:
     data: dict[str, Any] = {
         "workloads": [{"name": "none", "prompt_tokens": 1, "output_tokens": 1, "rate_per_s": 1}],
         "hardware": hardware.machine_names(),
-        "prices": prices or DEFAULT_PRICES,
+        "prices": DEFAULT_PRICES if prices is None else prices,
     }
     changed = scenarios.apply_changes(data, scenarios.parse_changes(changes or []))
-    scenario = scenarios.parse_scenario(changed, "--set")
+    scenario = scenarios.parse_scenario(changed, "hardware")
     machines = tuple(hardware.read_machine(entry, "hardware") for entry in scenario.hardware)
     return machines, hardware.read_price_list(scenario.prices, "prices")

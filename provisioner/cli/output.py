@@ -3,33 +3,97 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+from provisioner.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-_WIDTH = 132
-"""Columns of a table that is not shown in a terminal."""
+_WIDTH, _LEAST_WIDTH = 132, 80
+"""Columns of a table that is not shown in a terminal, and of one in the narrowest terminal."""
 
 
 def show(record: dict[str, Any], view: RenderableType, *, as_json: bool) -> None:
-    """Print a result: as JSON with the view on standard error, or the view alone."""
+    """Print a result: as JSON with the view on standard error, or the view alone.
+
+    Raises
+    ------
+    InputError
+        Where standard output cannot be written, a full disk for example; a reader that has gone
+        is no error.
+    """
     if as_json:
-        sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
-        sys.stdout.flush()
-    console(on_error=as_json).print(view)
+        _write(sys.stdout, json.dumps(record, allow_nan=False) + "\n")
+    stream = sys.stderr if as_json else sys.stdout
+    _write(stream, _drawn(view, console(stream)))
 
 
-def console(*, on_error: bool) -> Console:
-    """A console on standard output or error, wide enough where it is not a terminal."""
+def console(stream: TextIO) -> Console:
+    """A console on a stream, wide enough where it is not a terminal."""
     from rich.console import Console  # noqa: PLC0415 - costs start-up time
 
-    stream = sys.stderr if on_error else sys.stdout
-    width = None if stream.isatty() else _WIDTH
-    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    screen = Console(file=stream, highlight=False, emoji=False, markup=False)
+    screen.width = max(screen.width, _LEAST_WIDTH) if stream.isatty() else _WIDTH
+    return screen
+
+
+def _drawn(view: RenderableType, screen: Console) -> str:
+    """What a console would write; writing is left to us, who know what a failure means."""
+    from rich.console import Console  # noqa: PLC0415
+
+    paper = Console(
+        file=io.StringIO(),
+        width=screen.width,
+        force_terminal=screen.is_terminal,
+        color_system=screen.color_system,  # type: ignore[arg-type] # a name, declared as any text
+        no_color=screen.no_color,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+    paper.print(view, crop=False)
+    assert isinstance(paper.file, io.StringIO)
+    return paper.file.getvalue()
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _abandon(stream)
+    except OSError as error:
+        _abandon(stream)
+        raise InputError(f"the output cannot be written: {error.strerror}") from None
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let what is left in the stream's buffer go nowhere, so that nothing fails at exit."""
+    with contextlib.suppress(io.UnsupportedOperation):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def prepare_streams() -> None:
+    """Make the standard streams take anything.
+
+    What their encoding lacks is written as an escape instead of failing; a stream that was closed
+    before the start goes nowhere.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextlib.contextmanager
@@ -38,12 +102,13 @@ def progress(sentence: str) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    with console(on_error=True).status(sentence) as status:
+    with console(sys.stderr).status(sentence) as status:
         yield lambda text: status.update(f"{sentence}: {text}")
 
 
-def report_error(message: str, *, as_json: bool) -> None:
+def report_error(message: str, *, as_json: bool, as_text: bool = True) -> None:
     """Print an error on standard error, and as JSON where that was asked for."""
-    sys.stderr.write(f"provisioner: {message}\n")
+    if as_text:
+        _write(sys.stderr, f"provisioner: {message}\n")
     if as_json:
-        sys.stdout.write(json.dumps({"status": "error", "message": message}) + "\n")
+        _write(sys.stdout, json.dumps({"status": "error", "message": message}) + "\n")

@@ -48,8 +48,20 @@ _NEEDED = {
     "model_type": "a mapping of keys is needed",
     "string_too_long": "at most {max_length} characters are needed",
     "string_too_short": "must not be empty",
+    "string_unicode": "text of whole characters is needed",
     "too_short": "at least {min_length} is needed",
     "tuple_type": "a list is needed",
+}
+_ABOUT_KEYS = {
+    "enum",
+    "string_pattern_mismatch",
+    "string_too_long",
+    "string_type",
+    "string_unicode",
+}
+_SHAPES = {
+    "slo": "a name, a list of limits or a mapping of keys",
+    "tensor_parallel": "auto, a number or a list",
 }
 _NAME = "a letter or digit, then letters, digits, '.', '_' and '-' are needed"
 _SHORT = reprlib.Repr()
@@ -84,13 +96,13 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
 
 def _follows(item: Any) -> bool:
     """Whether a list seems too short only because of its wrong items, which are listed too."""
-    return item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"]
+    return item["type"] == "too_short" and bool(item["input"])
 
 
 def _explain(item: Any, kind: type[BaseModel]) -> str:
     *path, last = item["loc"] or [""]
     keys = [str(part) for part in path if part not in {NAME_SHAPE, RECORD_SHAPE}]
-    if last == "[key]":
+    if last == "[key]" and item["type"] in _ABOUT_KEYS:
         return _unknown_entry(keys, item)
     if item["type"] == "extra_forbidden" or last not in {"", NAME_SHAPE, RECORD_SHAPE}:
         keys.append(str(last))
@@ -116,8 +128,9 @@ def _needed(item: Any) -> str:
     if kind == "string_type":
         quoted = isinstance(item["input"], (bool, int, float, datetime.date))
         return "text is needed" + ("; put quotes around it" if quoted else "")
-    either = "a name or " if item["loc"][-1:] == (RECORD_SHAPE,) else ""
-    return either + _NEEDED[kind].format(**context)
+    if item["loc"][-1:] == (RECORD_SHAPE,) and kind in {"model_type", "tuple_type"}:
+        return f"{_SHAPES.get(item['loc'][-2], 'a name or a mapping of keys')} is needed"
+    return _NEEDED[kind].format(**context) if kind in _NEEDED else str(item["msg"])
 
 
 def _unknown_entry(keys: list[str], item: Any) -> str:

@@ -134,6 +134,13 @@ def _profiles(
                 f"{_listed(set(measured))})"
             )
         found.update({(machine.name, size): measured[size] for size in usable})
+    if scenario.tensor_parallel != "auto":
+        unused = set(scenario.tensor_parallel) - {size for _, size in found}
+        if unused:
+            raise InputError(
+                f"tensor_parallel: {_listed(unused)} is not measured for {model.name} on any of "
+                f"{', '.join(machine.name for machine in machines)}"
+            )
     return found
 
 

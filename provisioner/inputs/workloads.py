@@ -147,10 +147,15 @@ def import_trace(path: Path, name: str) -> LengthRecord:
     return LengthRecord(
         name=name,
         histogram=parts[0],
-        source=f"imported from {path.name}{note}",
+        source=f"imported from {_printable(path.name)}{note}",
         span_s=last or None,
         peak_60s_per_s=peak if last >= _PEAK_WINDOW_S else None,
     )
+
+
+def _printable(name: str) -> str:
+    """Escape what is no UTF-8 in a file's name."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _window_counts(arrivals: FloatArray, window_s: float) -> FloatArray:
@@ -219,7 +224,7 @@ def _description_text(record: LengthRecord) -> str:
         "peak_60s_per_s": record.peak_60s_per_s,
     }
     known = {key: value for key, value in fields.items() if value is not None}
-    return yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=1000)
+    return yaml.safe_dump(known, sort_keys=False, width=1000)
 
 
 def lengths_and_rate(

@@ -6,6 +6,7 @@ their candidates only.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -85,6 +86,24 @@ class Solution:
     def total(self, index: int) -> int:
         """Machines of a candidate, spares included."""
         return self.machines[index] + self.spares[index]
+
+    def scaled(self, factor: float) -> Solution:
+        """The same solution where the demand that theta multiplies is ``1 / factor`` as large."""
+        return dataclasses.replace(self, serve=self.serve * factor, theta=self.theta * factor)
+
+
+def per_request(problem: Problem) -> Problem:
+    """The problem at a demand of one request per second in all.
+
+    Where theta is free this changes nothing but its unit, and keeps the solver's tolerances off it.
+    """
+    demand, total = problem.demand, problem.demand.total_rate_per_s
+    workloads = tuple(
+        dataclasses.replace(w, rate_per_s=w.rate_per_s / total) for w in demand.workloads
+    )
+    rates = demand.rate_per_s / total
+    scaled = dataclasses.replace(demand, rate_per_s=rates, workloads=workloads)
+    return dataclasses.replace(problem, demand=scaled)
 
 
 def prompt_work(problem: Problem, solution: Solution, index: int) -> float:

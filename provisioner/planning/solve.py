@@ -6,21 +6,23 @@ of the last solution until it does not improve; exact, and a handful of solves.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from dataclasses import dataclass
 
-import numpy as np
 import pulp
 
 from provisioner.errors import InputError
 from provisioner.planning import solver
 from provisioner.planning.constraints import CONSTRAINTS
 from provisioner.planning.objective import Objective
-from provisioner.planning.problem import Problem, Solution
+from provisioner.planning.problem import Problem, Solution, per_request
 from provisioner.planning.variables import Variable, Variables, declare, read_solution
 
 _CLOSE = 1e-7
+_NOTHING = 1e-9
+"""HiGHS takes smaller coefficients for 0: a pool with no more time left than that does no work."""
 _MAX_RATIO_STEPS = 50
 
 
@@ -52,9 +54,8 @@ def solve(
 ) -> Answer:
     """Optimise; among equal optima take the one that is best by ``prefer``, in order.
 
-    Ratios know no ties to break: a smaller cluster of the same ratio is as good, down to none.
-
-    With ``no_worse_than`` only solutions at least that good are looked for.
+    With ``no_worse_than`` only solutions at least that good are looked for. A ratio knows neither:
+    a smaller cluster of the same ratio is as good, down to none.
 
     Raises
     ------
@@ -64,14 +65,27 @@ def solve(
     deadline = time.monotonic() + time_limit_s
     if not problem.candidates:
         return Answer(None, None, True, None)
-    cutoff = [] if no_worse_than is None else [(objective, no_worse_than)]
-    answer = (
-        _solve_ratio(problem, objective, deadline)
-        if hasattr(objective, "PER")
-        else _solve_linear(problem, objective, deadline, cutoff)
-    )
+    scaled = per_request(problem) if problem.scale_demand else problem
     if hasattr(objective, "PER"):
+        answer = _solve_ratio(scaled, objective, deadline)
+    else:
+        answer = _solve_in_order(scaled, objective, deadline, prefer, no_worse_than)
+    if answer.solution is None or not problem.scale_demand:
         return answer
+    unit = 1 / problem.demand.total_rate_per_s
+    return dataclasses.replace(answer, solution=answer.solution.scaled(unit))
+
+
+def _solve_in_order(
+    problem: Problem,
+    objective: Objective,
+    deadline: float,
+    prefer: tuple[Objective, ...],
+    no_worse_than: float | None,
+) -> Answer:
+    """Optimise the objective, then each that is preferred among the optima of those before."""
+    cutoff = [] if no_worse_than is None else [(objective, no_worse_than)]
+    answer = _solve_linear(problem, objective, deadline, cutoff)
     held = [objective]
     for other in prefer:
         if answer.solution is None or not answer.optimal:
@@ -134,16 +148,18 @@ def _solve_ratio(problem: Problem, objective: Objective, deadline: float) -> Ans
     best = Answer(None, None, True, None)
     for _ in range(_MAX_RATIO_STEPS):
         answer = _solve_linear(problem, objective, deadline, [], ratio)
-        if answer.solution is None:
-            return best if best.feasible else answer
-        reached = objective.value(problem, answer.solution)
-        if not answer.optimal or not math.isfinite(reached):
-            return Answer(answer.solution, None, answer.optimal, answer.model)
-        if best.feasible and reached <= ratio * (1 + _CLOSE):
+        reached = -math.inf
+        if answer.solution is not None:
+            reached = objective.value(problem, answer.solution)
+        improved = not best.feasible or reached > ratio * (1 + _CLOSE)
+        if answer.optimal and not improved:
             return best
-        best = Answer(answer.solution, reached, True, answer.model)
+        if improved:
+            best = Answer(answer.solution, reached, True, answer.model)
+        if not answer.optimal or not math.isfinite(reached):
+            return dataclasses.replace(best, bound=None, optimal=answer.optimal)
         ratio = reached
-    return best
+    return dataclasses.replace(best, bound=None, optimal=False)
 
 
 def spent_by(objective: Objective) -> Objective:
@@ -181,7 +197,7 @@ def most_machines(problem: Problem) -> tuple[int, ...]:
                 f"limits: nothing keeps {candidate.machine.name} from being bought without end; "
                 "limit usd_per_hour, power_w, machines or rack_units, or its availability"
             )
-    return tuple(int(count) for count in most)
+    return tuple(math.floor(count * (1 + _CLOSE) + _CLOSE) for count in most)
 
 
 def _enough_alone(problem: Problem, j: int) -> int:
@@ -196,9 +212,11 @@ def _enough_alone(problem: Problem, j: int) -> int:
         context = float(rate @ demand.kv_token_iterations)
         taken = candidate.slopes_s * load + candidate.context_s * context + prompts
         a = candidate.intercepts_s
-        idle = 1 - np.max(a) / candidate.target_s
         held = a * context / candidate.kv_room_tokens + a * load / candidate.batch_limit
-        instances = max(instances, float(np.max(taken)) / idle, float(np.max(taken + held)))
+        left = 1 - a / candidate.target_s
+        able = left > _NOTHING
+        timed = (taken[able] / left[able]).max(initial=0.0)
+        instances = max(instances, float(timed), float((taken + held).max()))
     traffic = float(rate @ demand.prompt_tokens) * candidate.deployment.model.kv_bytes_per_token
     network = traffic / candidate.machine.network_bytes_per_s
     machines = math.ceil(max(instances / candidate.instances, network)) + 1

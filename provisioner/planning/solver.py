@@ -46,7 +46,7 @@ class Solved:
     bound: float | None
 
 
-class _Interruptible(pulp.HiGHS):
+class _Interruptible(pulp.HiGHS):  # type: ignore[misc]
     """HiGHS beside the calling thread: inside its ``run()``, Ctrl-C would wait for its end."""
 
     def callSolver(self, lp: pulp.LpProblem) -> None:  # noqa: N802 - PuLP's name
@@ -121,8 +121,13 @@ def _silence_banner() -> None:
 
 @contextlib.contextmanager
 def _standard_output_discarded() -> Iterator[None]:
-    sys.stdout.flush()
-    kept = os.dup(1)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed: there is nothing to keep clean
+        yield
+        return
     try:
         with Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), 1)

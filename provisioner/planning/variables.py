@@ -8,13 +8,13 @@
 ``spare__C``              integer, spare machines of C
 ``owned__M``              integer, existing machines of type M in use
 ``uses__ROLE__M``         1 when type M is used in a role
-``theta``                 demand multiplier, 1 unless throughput is the objective
+``theta``                 demand multiplier; only where throughput is the objective
 ========================  ==================================================================
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ def declare(model: pulp.LpProblem, problem: Problem, most: tuple[int, ...]) -> V
         for i, c in enumerate(candidates)
     )
     most = tuple(0 if sized[i] and not sizes[i] else most[i] for i in range(len(candidates)))
+    classes = _class_names(problem)
     theta = add("theta", 0) if problem.scale_demand else None
     top = None if problem.scale_demand else 1
     return Variables(
@@ -72,8 +73,8 @@ def declare(model: pulp.LpProblem, problem: Problem, most: tuple[int, ...]) -> V
         ),
         serve=tuple(
             {
-                k: add(f"serve__{c.name}__{_class_name(problem, k)}", 0, top)
-                for k in range(len(problem.demand.names))
+                k: add(f"serve__{c.name}__{name}", 0, top)
+                for k, name in enumerate(classes)
                 if c.serves[k]
             }
             for c in candidates
@@ -105,17 +106,21 @@ def _is_sized(problem: Problem, index: int) -> bool:
     rivals = [
         c
         for c in problem.candidates
-        if c.role is candidate.role and c.deployment is candidate.deployment
+        if c.role is candidate.role and c.deployment.name == candidate.deployment.name
     ]
     needed = problem.max_types_per_role or problem.spares_of(candidate.role) or len(rivals) > 1
     return bool(needed) or not alone
 
 
-def _class_name(problem: Problem, k: int) -> str:
+def _class_names(problem: Problem) -> list[str]:
+    """Names of the classes, numbered where workloads differ in punctuation only."""
     demand = problem.demand
-    workload = demand.workloads[demand.workload[k]].name
-    text = f"{workload}__{demand.names[k]}".replace("+", "up")
-    return "".join(c if c.isalnum() else "_" for c in text)
+    workloads = [demand.workloads[which].name for which in demand.workload]
+    names = [
+        _plain(f"{workload}__{name}".replace("+", "up"))
+        for workload, name in zip(workloads, demand.names, strict=True)
+    ]
+    return [f"{name}__{k}" if names.count(name) > 1 else name for k, name in enumerate(names)]
 
 
 def _owned(model: pulp.LpProblem, problem: Problem) -> dict[str, Variable]:
@@ -128,7 +133,7 @@ def _owned(model: pulp.LpProblem, problem: Problem) -> dict[str, Variable]:
 
 
 def _uses(model: pulp.LpProblem, problem: Problem) -> dict[tuple[Role, str], Variable]:
-    if problem.max_types_per_role is None and not problem.spares:
+    if problem.max_types_per_role is None:
         return {}
     pairs = dict.fromkeys((c.role, c.machine.name) for c in problem.candidates)
     return {
@@ -142,19 +147,35 @@ def _plain(name: str) -> str:
 
 
 def read_solution(problem: Problem, variables: Variables) -> Solution:
-    """Read the values after a solve; integers are rounded, shares below `_DUST` are none."""
+    """Read the values after a solve; integers are rounded, shares below `_DUST` are none.
+
+    Of the machines used as many are existing ones as can be, whether the objective asks or not.
+    """
     serve = np.zeros((len(problem.candidates), len(problem.demand.names)))
     for index, shares in enumerate(variables.serve):
         for k, variable in shares.items():
             share = variable.value() or 0.0
             serve[index, k] = share if share > _DUST else 0.0
-    return Solution(
+    found = Solution(
         machines=tuple(_whole(variable) for variable in variables.machines),
         spares=tuple(0 if spare is None else _whole(spare) for spare in variables.spare),
-        owned={name: _whole(variable) for name, variable in variables.owned.items()},
+        owned={},
         serve=serve,
         theta=1.0 if variables.theta is None else float(variables.theta.value() or 0.0),
     )
+    return replace(found, owned=_most_owned(problem, found))
+
+
+def _most_owned(problem: Problem, solution: Solution) -> dict[str, int]:
+    """Existing machines per machine type in use, the dearest types first."""
+    left = dict(problem.existing)
+    owned = {}
+    for machine in sorted(problem.machines, key=lambda m: -m.price_usd_per_hour):
+        if machine.hardware in left:
+            used = sum(solution.total(j) for j in problem.of_machine(machine))
+            owned[machine.name] = min(used, left[machine.hardware])
+            left[machine.hardware] -= owned[machine.name]
+    return owned
 
 
 def _whole(variable: Variable) -> int:

@@ -5,6 +5,7 @@ Nothing is overwritten unless asked, and a failure leaves nothing behind.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -19,7 +20,14 @@ import yaml
 from provisioner.domain.case import Case
 from provisioner.domain.result import PlanResult
 from provisioner.errors import InputError
-from provisioner.reporting.records import Record, pool_record, slo_record, summary_record
+from provisioner.reporting.records import (
+    SUMMARY_COLUMNS,
+    Record,
+    finite,
+    pool_record,
+    slo_record,
+    summary_record,
+)
 
 POOL_COLUMNS = (
     "role",
@@ -54,19 +62,37 @@ _PACKAGES = ("provisioner", "pulp", "highspy", "numpy", "pandas", "scipy")
 
 
 def refuse_existing(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that is there already, or that is no run to overwrite.
+    """Refuse a folder that is there already, is no run to overwrite, or cannot be written.
 
     Raises
     ------
     InputError
-        Where the folder exists and ``force`` is not given, or it holds anything but a run.
+        Where the folder exists and ``force`` is not given, it holds anything but a run, it is the
+        working directory, or nothing can be written where it is to be.
     """
-    if not folder.exists() and not folder.is_symlink():
+    if not os.path.lexists(folder):
+        _refuse_unwritable(folder)
         return
     if not force:
         raise InputError(f"{folder} exists; choose another name, or overwrite it with --force")
-    if not folder.is_dir() or {path.name for path in folder.iterdir()} - set(FILES):
-        raise InputError(f"{folder} holds more than a run's files, so it is not overwritten")
+    if folder.is_symlink() or not folder.is_dir():
+        raise InputError(f"{folder} is no folder, so it is not overwritten")
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise InputError(f"{folder} is the working directory, so it is not overwritten")
+    foreign = [p.name for p in folder.iterdir() if p.name not in FILES or not p.is_file()]
+    if foreign:
+        raise InputError(
+            f"{folder} holds more than a run's files ({min(foreign)}), so it is not overwritten"
+        )
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    """Find out before the search rather than after it."""
+    parent = next(p for p in folder.absolute().parents if os.path.lexists(p))
+    if not parent.is_dir():
+        raise InputError(f"{folder}: cannot be written: {parent} is no folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: cannot be written: {parent} is read-only")
 
 
 def save_run(result: PlanResult, case: Case, folder: Path, *, force: bool = False) -> None:
@@ -78,18 +104,35 @@ def save_run(result: PlanResult, case: Case, folder: Path, *, force: bool = Fals
         Where the folder exists and ``force`` is not given, or it cannot be written.
     """
     refuse_existing(folder, force=force)
-    draft = folder.with_name(f".{folder.name}.{os.getpid()}")
+    texts = run_texts(result, case, folder)
+    missing = [p for p in folder.absolute().parents if not os.path.lexists(p)]
     try:
-        draft.mkdir(parents=True)
-        for name, text in run_texts(result, case, folder).items():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _put_in_place(folder, texts)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            for parent in missing:
+                parent.rmdir()
+        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _put_in_place(folder: Path, texts: dict[str, str]) -> None:
+    """Write a draft, then let it take the folder's place; on failure all is as before."""
+    draft, former = (folder.with_name(f".{folder.name}.{os.getpid()}.{it}") for it in "ab")
+    try:
+        draft.mkdir()
+        for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8")
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.replace(former)
         draft.replace(folder)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        if former.exists():
+            former.replace(folder)
+        raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)
 
 
 def run_texts(result: PlanResult, case: Case, folder: Path) -> dict[str, str]:
@@ -102,8 +145,7 @@ def run_texts(result: PlanResult, case: Case, folder: Path) -> dict[str, str]:
         texts["plan.csv"] = table_text(POOL_COLUMNS, pools)
         texts["routing.csv"] = table_text(ROUTING_COLUMNS, shares)
         texts["slo.csv"] = table_text(SLO_COLUMNS, metrics)
-    summary = summary_record(result)
-    texts["summary.csv"] = table_text(tuple(summary), [summary])
+    texts["summary.csv"] = table_text(SUMMARY_COLUMNS, [summary_record(result)])
     texts["inputs.yaml"] = inputs_text(case, folder)
     if result.model_lp:
         texts["model.lp"] = result.model_lp
@@ -111,11 +153,11 @@ def run_texts(result: PlanResult, case: Case, folder: Path) -> dict[str, str]:
 
 
 def table_text(columns: tuple[str, ...], rows: Iterable[Record]) -> str:
-    """Rows as CSV; null is an empty cell."""
+    """Rows as CSV; null is an empty cell, and so is what JSON does not have either."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(finite(row) for row in rows)
     return text.getvalue()
 
 
@@ -125,21 +167,32 @@ def inputs_text(case: Case, folder: Path) -> str:
     Trace paths are relative to ``folder``, as every scenario file's are to its own.
     """
     scenario = case.scenario.model_dump(mode="json", exclude_none=True)
-    slos = {workload.name: workload.slo for workload in case.workloads}
-    scenario["workloads"] = [
-        {**entry, "slo": slos[entry["name"]].model_dump(mode="json", exclude_none=True)}
-        for entry in scenario["workloads"]
-    ]
-    for entry in scenario["workloads"]:
+    if case.scenario.maximize is None:
+        scenario["minimize"] = case.scenario.objective
+    for entry, workload in zip(scenario["workloads"], case.workloads, strict=True):
+        holder = entry if "slo" in entry else scenario
+        holder["slo"] = workload.slo.model_dump(mode="json", exclude_none=True)
         if "trace" in entry:
-            entry["trace"] = Path(os.path.relpath(entry["trace"], folder)).as_posix()
-    scenario.pop("slo", None)
+            entry["trace"] = _relative(Path(entry["trace"]), folder)
     provenance: dict[str, Any] = {
         "files_sha256": case.files,
-        "versions": {name: metadata.version(name) for name in _PACKAGES},
+        "versions": {name: _version(name) for name in _PACKAGES},
         "prices_dated": case.price_list.date,
         "workload_sources": {w.name: w.source for w in case.workloads},
     }
     return yaml.safe_dump(
         {**scenario, "provenance": provenance}, sort_keys=False, width=100, allow_unicode=True
     )
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"  # run from its folder
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """A path as seen from a folder; links on the way to both are followed, as ``..`` does."""
+    real = path.parent.resolve() / path.name
+    return Path(os.path.relpath(real, folder.resolve())).as_posix()

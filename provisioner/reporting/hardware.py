@@ -6,24 +6,22 @@ import itertools
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.text import Text
 
 from provisioner.domain.machine import Machine, PriceList
 from provisioner.errors import unknown_name
 from provisioner.inputs import hardware
 from provisioner.performance.validation import Errors, PhaseValidation, validate
 from provisioner.reporting.records import Record
-from provisioner.reporting.tables import records_view
+from provisioner.reporting.tables import line, records_view
 
 LIST_COLUMNS = {
     "name": "name",
-    "accelerators": ">accelerators",
+    "accelerators": ">count",
     "accelerator": "accelerator",
     "usd_per_hour": ">$/h",
     "provisioned_power_w": ">provisioned W",
     "idle_power_w": ">idle W",
     "rack_units": ">U",
-    "memory_bytes": ">memory bytes",
     "measured_models": "measured models",
 }
 _VALIDATION_COLUMNS = {
@@ -203,8 +201,8 @@ def validation_view(items: list[Record]) -> RenderableType:
     )
     return Group(
         records_view(title, _VALIDATION_COLUMNS, rows),
-        Text("Dropped and repaired points", style="bold"),
-        *(Text(line) for line in lists),
+        line("Dropped and repaired points", style="bold"),
+        *(line(sentence) for sentence in lists),
     )
 
 

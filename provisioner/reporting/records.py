@@ -12,6 +12,38 @@ from provisioner.units import SECONDS_PER_HOUR
 SCHEMA_VERSION = 1
 Record = dict[str, Any]
 
+SUMMARY_COLUMNS = (
+    "schema_version",
+    "status",
+    "model",
+    "objective",
+    "prices",
+    "scheduler",
+    "router",
+    "design",
+    "rate_per_s",
+    "machines",
+    "usd_per_hour",
+    "provisioned_power_w",
+    "rack_units",
+    "mean_power_w",
+    "requests_per_usd",
+    "requests_per_kwh",
+    "seeds",
+    "holdout_pass_fraction",
+    "proof",
+    "proved",
+    "bound",
+    "gap",
+    "simulations",
+    "estimated",
+    "slo_ok",
+    "slo_source",
+    "reasons",
+    "warnings",
+)
+"""Columns of `summary.csv`, the same for every answer."""
+
 
 def result_record(result: PlanResult) -> Record:
     """The whole result; keys and meanings are a contract (DESIGN 7.3)."""
@@ -88,16 +120,19 @@ def unit_cost_record(cost: UnitCost) -> Record:
 
 
 def summary_record(result: PlanResult) -> Record:
-    """One row that sums a run up; nested parts are left to their own files."""
-    nested = {"workloads", "pools", "slo", "binding", "unit_costs", "reasons", "warnings"}
-    record = {k: v for k, v in result_record(result).items() if k not in nested}
-    record["slo_ok"] = result.slo.ok if result.slo else None
-    record["slo_source"] = result.slo.source if result.slo else None
-    record.pop("wall_s")
-    for key in ("seeds", "estimated"):
-        if key in record:
-            record[key] = " ".join(str(item) for item in record[key])
-    return record
+    """One row that sums a run up; pools, routing and latencies are left to their own files."""
+    record = result_record(result)
+    lists = {
+        "seeds": " ".join(str(seed) for seed in result.seeds),
+        "estimated": " ".join(result.estimated),
+        "reasons": "; ".join(reason.sentence for reason in result.reasons),
+        "warnings": "; ".join(result.warnings),
+    }
+    verdict = {
+        "slo_ok": result.slo.ok if result.slo else None,
+        "slo_source": result.slo.source if result.slo else None,
+    }
+    return {column: {**record, **verdict, **lists}.get(column) for column in SUMMARY_COLUMNS}
 
 
 def finite(value: Any) -> Any:

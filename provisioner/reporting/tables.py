@@ -1,9 +1,14 @@
-"""Results as tables for a terminal or a mail, drawn by rich."""
+"""Results as tables for a terminal or a mail, drawn by rich.
+
+Nothing is cut off: text too wide for its column goes on in the next line, numbers are never
+broken. What a terminal would take for a command is shown as an escape.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,18 +18,22 @@ from provisioner.reporting.records import Record, result_record
 from provisioner.units import WATTS_PER_KW
 
 _DASH = "-"
+_LEAST_TEXT_WIDTH = 32
+"""Words up to this long are not broken either, so that names can be copied."""
+_MANY = 1e4
+"""From here on a rate is shown without decimals."""
 
 
 def result_view(result: PlanResult) -> RenderableType:
     """Everything a planner wants to see of a result, top to bottom."""
     record = result_record(result)
-    parts = _reasons(result) if result.plan is None else _plan(result, record)
-    return Group(*parts, *_notes(result))
+    parts = _reasons(record) if result.plan is None else _plan(record)
+    return Group(*parts, *_notes(record))
 
 
-def _plan(result: PlanResult, record: Record) -> Iterator[RenderableType]:
-    yield Text(_headline(record), style="bold")
-    yield Text(_terms(result, record))
+def _plan(record: Record) -> Iterator[RenderableType]:
+    yield line(_headline(record), style="bold")
+    yield line(_terms(record))
     yield _titled("Pools", _pool_table(record))
     slo = record["slo"]
     against = f", against {slo['reference']}" if slo["reference"] else ""
@@ -39,17 +48,18 @@ def _headline(record: Record) -> str:
         f"{pool['machines']} {pool['machine']} ({pool['role']})" for pool in record["pools"]
     )
     return (
-        f"{record['machines']} machines serve {record['rate_per_s']:.4g} requests/s for "
-        f"{record['usd_per_hour']:,.2f} $/h and {record['provisioned_power_w'] / WATTS_PER_KW:,.1f} "
-        f"kW: {pools}"
+        f"{record['machines']} machines serve {_rate(record['rate_per_s'])} requests/s for "
+        f"{record['usd_per_hour']:,.2f} $/h and {_kw(record)} kW: {pools}"
     )
 
 
-def _terms(result: PlanResult, record: Record) -> str:
-    streams = ", ".join(f"{name} at {rate:.4g}/s" for name, rate in result.workloads)
+def _terms(record: Record) -> str:
+    streams = ", ".join(
+        f"{stream['name']} at {_rate(stream['rate_per_s'])}/s" for stream in record["workloads"]
+    )
     return (
-        f"{result.model}; {streams}; objective {result.objective}; prices {result.prices}; "
-        f"design {record['design']}; {_proof(record)}"
+        f"{record['model']}; {streams}; objective {record['objective']}; prices "
+        f"{record['prices']}; design {record['design']}; {_proof(record)}"
     )
 
 
@@ -58,61 +68,64 @@ def _proof(record: Record) -> str:
         return "proved best"
     if record["bound"] is None:
         return "not proved, no bound known"
-    return f"not proved: no cluster is better than {record['bound']:,.6g} (gap {record['gap']:.0%})"
+    gap = _number(record["gap"], ".0%")
+    return f"not proved: no cluster is better than {record['bound']:,.6g} (gap {gap})"
 
 
 def _pool_table(record: Record) -> Table:
-    table = _table("role", "machine", ">machines", ">spare", ">owned", ">used", ">$/h", ">kW", ">U")
-    for pool in record["pools"]:
-        table.add_row(
+    pools = record["pools"]
+    rows = [
+        (
             pool["role"],
             f"{pool['machine']}/tp{pool['tensor_parallel']}",
             *(str(pool[key]) for key in ("machines", "spares", "existing")),
-            f"{pool['utilization']:.0%}",
-            f"{pool['usd_per_hour']:,.2f}",
-            f"{pool['provisioned_power_w'] / WATTS_PER_KW:,.1f}",
-            f"{pool['rack_units']:g}",
+            _number(pool["utilization"], ".0%"),
+            *_sizes(pool),
         )
-    table.add_section()
-    table.add_row(
-        "all",
-        "",
-        str(record["machines"]),
-        str(sum(pool["spares"] for pool in record["pools"])),
-        str(sum(pool["existing"] for pool in record["pools"])),
-        "",
-        f"{record['usd_per_hour']:,.2f}",
-        f"{record['provisioned_power_w'] / WATTS_PER_KW:,.1f}",
-        f"{record['rack_units']:g}",
-    )
-    return table
+        for pool in pools
+    ]
+    spares, owned = (str(sum(pool[key] for pool in pools)) for key in ("spares", "existing"))
+    total = ("all", "", str(record["machines"]), spares, owned, "", *_sizes(record))
+    headings = ("role", "machine", ">machines", ">spare", ">owned", ">used", ">$/h", ">kW", ">U")
+    return table(headings, [*rows, total])
+
+
+def _sizes(record: Record) -> tuple[str, str, str]:
+    """Cost, power and space of a pool or of the whole cluster."""
+    return f"{record['usd_per_hour']:,.2f}", _kw(record), f"{record['rack_units']:g}"
+
+
+def _kw(record: Record) -> str:
+    return f"{record['provisioned_power_w'] / WATTS_PER_KW:,.1f}"
 
 
 def _slo_table(record: Record) -> Table:
-    slo = record["slo"]
-    table = _table("workload", "metric", ">limit", f">{slo['source']}", "")
-    for metric in slo["metrics"]:
+    rows = []
+    for metric in record["slo"]["metrics"]:
         unit = "x" if metric["unit"] == "slowdown" else " s"
         value = _DASH if metric["value"] is None else f"{metric['value']:.3g}{unit}"
-        table.add_row(
-            metric["workload"],
-            f"{metric['metric'].upper()} p{metric['percentile']:g}",
-            f"{metric['limit']:g}{unit}",
-            value,
-            "ok" if metric["ok"] else "MISSED",
+        rows.append(
+            (
+                metric["workload"],
+                f"{metric['metric'].upper()} p{metric['percentile']:g}",
+                f"{metric['limit']:g}{unit}",
+                value,
+                "ok" if metric["ok"] else "MISSED",
+            )
         )
-    return table
+    return table(("workload", "metric", ">limit", f">{record['slo']['source']}", ""), rows)
 
 
 def _binding_table(record: Record) -> Table:
-    table = _table("where", "limit", ">used")
-    for binding in record["binding"]:
-        table.add_row(binding["where"], binding["limit"] or _DASH, f"{binding['used']:.0%}")
-    return table
+    rows = [
+        (binding["where"], binding["limit"] or _DASH, _number(binding["used"], ".0%"))
+        for binding in record["binding"]
+    ]
+    return table(("where", "limit", ">used"), rows)
 
 
 def _unit_cost_table(record: Record) -> Table:
-    table = _table(
+    headings = (
         "phase",
         "machine",
         ">tokens/s",
@@ -121,8 +134,8 @@ def _unit_cost_table(record: Record) -> Table:
         ">machines",
         "",
     )
-    for row in record["unit_costs"]:
-        table.add_row(
+    rows = [
+        (
             row["phase"],
             f"{row['machine']}/tp{row['tensor_parallel']}",
             _number(row["tokens_per_s"], ",.0f"),
@@ -131,52 +144,76 @@ def _unit_cost_table(record: Record) -> Table:
             _number(row["machines_if_alone"], "d"),
             row["note"],
         )
-    return table
+        for row in record["unit_costs"]
+    ]
+    return table(headings, rows)
 
 
 def _number(value: float | None, form: str) -> str:
     return _DASH if value is None else format(value, form)
 
 
-def _reasons(result: PlanResult) -> Iterator[RenderableType]:
-    yield Text("No cluster does this.", style="bold")
-    for reason in result.reasons:
-        yield Text(f"- {reason.sentence}")
-    if not result.reasons:
-        yield Text("- no single limit explains it")
+def _rate(value: float) -> str:
+    return f"{value:.4g}" if value < _MANY else f"{value:,.0f}"
 
 
-def _notes(result: PlanResult) -> Iterator[RenderableType]:
-    if result.warnings:
-        yield Text("\nNotes", style="bold")
-        for warning in result.warnings:
-            yield Text(f"- {warning}", style="dim")
+def _reasons(record: Record) -> Iterator[RenderableType]:
+    yield line("No cluster does this.", style="bold")
+    for reason in record["reasons"]:
+        yield line(f"- {reason['sentence']}")
+    if not record["reasons"]:
+        yield line("- no single limit explains it")
 
 
-def _titled(title: str, table: Table) -> RenderableType:
-    return Group(Text(f"\n{title}", style="bold"), table)
+def _notes(record: Record) -> Iterator[RenderableType]:
+    if record["warnings"]:
+        yield line("\nNotes", style="bold")
+        for warning in record["warnings"]:
+            yield line(f"- {warning}", style="dim")
 
 
-def _table(*columns: str) -> Table:
-    """A plain table; a column whose name starts with ``>`` is aligned to the right."""
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        right = column.startswith(">")
-        table.add_column(column.removeprefix(">"), justify="right" if right else "left")
-    return table
+def _titled(title: str, below: Table) -> RenderableType:
+    return Group(line(f"\n{title}", style="bold"), below)
+
+
+def line(text: str, style: str = "") -> Text:
+    """A line of text as it stands: no markup, no control characters."""
+    return Text(_printable(text), style=style)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A plain table; a column whose heading starts with ``>`` holds numbers."""
+    cells = [[_printable(cell) for cell in row] for row in rows]
+    drawn = Table(box=None, pad_edge=False, show_header=any(headings))
+    for at, heading in enumerate(headings):
+        title, is_number = heading.removeprefix(">"), heading.startswith(">")
+        column = [row[at] for row in cells]
+        words = [*title.split(), *(column if is_number else " ".join(column).split())]
+        longest = max(map(cell_len, words), default=0)
+        drawn.add_column(
+            title,
+            justify="right" if is_number else "left",
+            overflow="fold",
+            min_width=longest if is_number else min(longest, _LEAST_TEXT_WIDTH),
+        )
+    for row in cells:
+        drawn.add_row(*(Text(cell) for cell in row))
+    return drawn
 
 
 def records_view(title: str, columns: dict[str, str], rows: list[Record]) -> RenderableType:
     """A table of records: keys to headings (``>`` for numbers), one row each."""
-    table = _table(*columns.values())
-    for row in rows:
-        table.add_row(*(_cell(row[key]) for key in columns))
-    return _titled(title, table)
+    cells = [[_cell(row[key]) for key in columns] for row in rows]
+    return _titled(title, table(tuple(columns.values()), cells))
 
 
 def _cell(value: object) -> str:
     if value is None:
         return _DASH
     if isinstance(value, float):
-        return f"{value:,.6g}"
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     return str(value)

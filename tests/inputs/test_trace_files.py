@@ -1,4 +1,5 @@
 import json
+import re
 import tracemalloc
 
 import numpy as np
@@ -131,12 +132,26 @@ def test_the_longest_length_is_accepted(write):
 
 @pytest.mark.parametrize(
     "time",
-    ["now", "2023", "20231116", "374", "2023-11-16", "2023-13-01 00:00", "2023-11-16 25:00:00"]
-    + ["1969-12-31 23:59:59", "3000-01-01 00:00:00", "16/11/2023 18:15:46", "1700000000"],
+    [
+        "now",
+        "2023",
+        "20231116",
+        "374",
+        "2023-11-16",
+        "2023-13-01 00:00",
+        "2023-11-16 25:00:00",
+        "2023-11-16 18:15:46+99:00",
+        "2023-11-16 18:15:46 today",
+        "1969-12-31 23:59:59",
+        "3000-01-01 00:00:00",
+        "16/11/2023 18:15:46",
+        "1700000000",
+    ],
 )
 def test_a_time_that_is_none_is_refused(write, time):
     text = f"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,1\n{time},1,1\n"
-    refused(write("t.csv", text), f"row 3: TIMESTAMP: a date and time .* found '{time}'")
+    message = f"row 3: TIMESTAMP: a date and time .* found '{re.escape(time)}'"
+    refused(write("t.csv", text), message)
 
 
 def test_zones_and_fractions_of_times_are_exact(write):
@@ -306,8 +321,10 @@ def test_memory_does_not_grow_with_the_trace(write, monkeypatch):
 
 @settings(deadline=None, max_examples=100)
 @given(
-    start=st.sampled_from([b"", OWN.encode(), EXAMPLES["mooncake"].encode(), b"\x1f\x8b", b"(\xb5/\xfd"]),
-    content=st.one_of(st.binary(max_size=200), st.text("0123,.\n\"{}[]: -eE", max_size=60)),
+    start=st.sampled_from(
+        [b"", OWN.encode(), EXAMPLES["mooncake"].encode(), b"\x1f\x8b", b"(\xb5/\xfd"]
+    ),
+    content=st.one_of(st.binary(max_size=200), st.text('0123,.\n"{}[]: -eE', max_size=60)),
 )
 def test_any_bytes_are_a_trace_or_an_input_error(tmp_path_factory, start, content):
     path = tmp_path_factory.mktemp("any") / "t"

@@ -30,4 +30,5 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:
     """Yield one sentence per pool that holds more KV-cache than it has room for."""
     for candidate, missing in iteration.shortages(problem, solution, taken):
-        yield f"{candidate.name}: {missing:g} instances short of {candidate.kv_room_tokens:g} KV tokens"
+        room = f"{candidate.kv_room_tokens:g} KV tokens"
+        yield f"{candidate.name}: {missing:g} instances short of {room}"

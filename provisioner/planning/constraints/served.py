@@ -1,4 +1,4 @@
-"""Served: every class is served in full, in both phases.
+"""Served: every class is served in full, in both phases, by pools that may serve it.
 
 Per class k: ``sum_prompt x + sum_mixed z = theta`` and ``sum_token y = sum_prompt x``.
 
@@ -36,7 +36,7 @@ def _shares(problem: Problem, variables: Variables, role: Role, k: int) -> list[
 
 
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:
-    """Yield one sentence per class that is not served in full."""
+    """Yield one sentence per class that is not served in full, or where it may not be."""
     prompt, token, mixed = (
         solution.serve[problem.of_role(role)].sum(axis=0)
         for role in (Role.PROMPT, Role.TOKEN, Role.MIXED)
@@ -46,3 +46,6 @@ def violations(problem: Problem, solution: Solution) -> Iterator[str]:
         yield f"class {problem.demand.names[k]}: {prompt[k] + mixed[k]:g} of {solution.theta:g}"
     for k in np.flatnonzero(np.abs(prompt - token) > close):
         yield f"class {problem.demand.names[k]}: {prompt[k]:g} prompts, {token[k]:g} generated"
+    for j, candidate in enumerate(problem.candidates):
+        for k in np.flatnonzero(~candidate.serves & (solution.serve[j] > close)):
+            yield f"class {problem.demand.names[k]}: not to be served by {candidate.name}"

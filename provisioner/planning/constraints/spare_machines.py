@@ -1,8 +1,9 @@
 """Spare machines: a role in use has its spares, in the cheapest machine type that it uses.
 
-Per role with S spares: ``sum_j spare_j = S`` where the role is used, ``spare_j <= S used_j``, and
-``spare_j <= S (1 - uses_m)`` for every cheaper machine type m of the role. Spares are paid and
-powered; they do no work. Rent decides, then power, then the name.
+Per role with S spares: ``sum_j spare_j = S`` where the role is used, ``spare_j <= S u_j``, and
+``spare_j <= S (1 - u_i)`` for every candidate i of a cheaper machine type in the role; u_j is the
+sum over sizes in `pool_size`. Spares are paid and powered; they do no work. Rent decides which is
+cheapest, then power, then the name.
 
 Not modelled: how long a spare takes to stand in.
 """
@@ -13,7 +14,6 @@ from collections.abc import Iterator
 
 import pulp
 
-from provisioner.domain.base import Role
 from provisioner.domain.machine import Machine
 from provisioner.planning.problem import Problem, Solution
 from provisioner.planning.variables import Variable, Variables
@@ -28,12 +28,11 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
         if not wanted or not members:
             continue
         spares = [variables.spare[j] for j in members]
-        uses = [use for (r, _), use in variables.uses.items() if r is role]
-        for n, use in enumerate(uses):
-            yield f"spares__{role.value}__{n}", pulp.lpSum(spares) >= wanted * use
+        yield f"spares__{role.value}", pulp.lpSum(spares) <= wanted
         for j in members:
             candidate = problem.candidates[j]
             used = pulp.lpSum(variables.size[j].values())
+            yield f"spares__{candidate.name}", pulp.lpSum(spares) >= wanted * used
             yield f"spare_in_use__{candidate.name}", variables.spare[j] <= wanted * used
             for i in members:
                 other = problem.candidates[i].machine
@@ -48,17 +47,16 @@ def _rank(machine: Machine) -> tuple[float, float, str]:
 
 
 def violations(problem: Problem, solution: Solution) -> Iterator[str]:
-    """Yield one sentence per role whose spares are too few or of the wrong machine type."""
-    for role, wanted in problem.spares:
-        used = [j for j in problem.of_role(role) if solution.machines[j] > 0]
-        spares = sum(solution.spares[j] for j in problem.of_role(role))
-        if used and spares < wanted:
-            yield f"{_of(role)}: {spares} spares of {wanted}"
+    """Yield one sentence per role whose spares are not as many as asked or in the wrong pool."""
+    for role in problem.roles:
+        members = problem.of_role(role)
+        used = [j for j in members if solution.machines[j] > 0]
+        wanted = problem.spares_of(role) if used else 0
+        spares = sum(solution.spares[j] for j in members)
+        if spares != wanted:
+            yield f"{role.value} role: {spares} spares of {wanted}"
         cheapest = min((_rank(problem.candidates[j].machine) for j in used), default=None)
-        for j in problem.of_role(role):
-            if solution.spares[j] and _rank(problem.candidates[j].machine) != cheapest:
+        for j in members:
+            rank = _rank(problem.candidates[j].machine)
+            if solution.spares[j] and (j not in used or rank != cheapest):
                 yield f"{problem.candidates[j].name}: a spare, though not the cheapest in use"
-
-
-def _of(role: Role) -> str:
-    return f"{role.value} role"

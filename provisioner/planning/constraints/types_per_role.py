@@ -1,6 +1,7 @@
 """Types per role: a role has at most so many machine types; operators rarely want more.
 
-``n_j <= N uses_m`` per candidate j of machine type m in the role, ``sum_m uses_m <= limit``.
+``u_t <= uses_m`` per pool size t (`pool_size`) of each candidate of machine type m in the role,
+``sum_m uses_m <= limit``. Spares go where a pool is (`spare_machines`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def violations(problem: Problem, solution: Solution) -> Iterator[str]:
         used = {
             problem.candidates[j].machine.name
             for j in problem.of_role(role)
-            if solution.total(j) > 0
+            if solution.machines[j] > 0
         }
         if len(used) > problem.max_types_per_role:
             yield f"{role.value}: {len(used)} machine types ({', '.join(sorted(used))})"

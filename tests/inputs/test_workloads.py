@@ -1,0 +1,436 @@
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from provisioner.domain.scenario import WorkloadEntry
+from provisioner.domain.workload import (
+    HISTOGRAM_COLUMNS,
+    MAX_LENGTH,
+    LengthRecord,
+    histogram_of,
+)
+from provisioner.errors import InputError
+from provisioner.inputs import trace_files
+from provisioner.inputs.trace_files import read_trace
+from provisioner.inputs.workloads import (
+    import_trace,
+    lengths_and_rate,
+    read_length_record,
+    unit_notes,
+    workload_names,
+    write_length_record,
+)
+
+OWN = "arrival_s,prompt_tokens,output_tokens\n"
+AZURE = {  # name: (file, requests)
+    "azure-conv": ("azure_llm_2023_conv.csv", 19_366),
+    "azure-code": ("azure_llm_2023_code.csv", 8819),
+}
+
+
+def columns_of(histogram):
+    return {name: getattr(histogram, name).tolist() for name in HISTOGRAM_COLUMNS}
+
+
+def same(one, other):
+    assert columns_of(one.histogram) == columns_of(other.histogram)
+    assert (one.name, one.source, one.span_s, one.peak_60s_per_s) == (
+        other.name,
+        other.source,
+        other.span_s,
+        other.peak_60s_per_s,
+    )
+
+
+def busiest(arrivals, window_s):
+    """Most arrivals in any window [t, t + window): some best window starts at an arrival."""
+    return max(sum(start <= a < start + window_s for a in arrivals) for start in arrivals)
+
+
+def trace_text(requests):
+    return OWN + "".join(f"{a},{p},{o}\n" for a, p, o in requests)
+
+
+@pytest.fixture(scope="session")
+def bursty():
+    """Ten minutes at a rate that swings threefold, so that the busiest minute matters."""
+    rng = np.random.default_rng(7)
+    steps = rng.exponential(1 / (1 + (np.arange(600) % 200 > 150) * 2.0))
+    arrivals = np.round(np.cumsum(steps), 3)
+    lengths = rng.integers(1, 5000, size=(600, 2))
+    return [(float(a), int(p), int(o)) for a, (p, o) in zip(arrivals, lengths, strict=True)]
+
+
+# The built-in workloads.
+
+
+@pytest.mark.parametrize("name", AZURE)
+def test_built_in_workloads_are_what_the_traces_give(reference, repository, tmp_path, name):
+    file, requests = AZURE[name]
+    stored = read_length_record(name)
+    made = import_trace(reference / file, name)
+    assert columns_of(made.histogram) == columns_of(stored.histogram)
+    assert made.histogram.total_requests == requests
+    assert (made.span_s, made.peak_60s_per_s) == (stored.span_s, stored.peak_60s_per_s)
+    assert "CC-BY; cite Splitwise (ISCA 2024)" in stored.source
+    write_length_record(made, tmp_path, force=False)
+    cells = f"{name}.csv"
+    assert (tmp_path / cells).read_bytes() == (repository / "workloads" / cells).read_bytes()
+
+
+@pytest.mark.parametrize("name", AZURE)
+def test_totals_of_a_built_in_workload_are_the_traces_own(reference, name):
+    rows = (reference / AZURE[name][0]).read_text().split()[1:]
+    pairs = [tuple(map(int, row.split(",")[1:])) for row in rows if "," in row]
+    cells = read_length_record(name).histogram
+    assert cells.requests.sum() == len(pairs)
+    assert cells.prompt_sum.sum() == sum(p for p, _ in pairs)
+    assert cells.prompt_sq_sum.sum() == sum(p * p for p, _ in pairs)
+    assert cells.output_sum.sum() == sum(o for _, o in pairs)
+    assert cells.product_sum.sum() == sum(p * o for p, o in pairs)
+    assert cells.output_sq_sum.sum() == sum(o * o for _, o in pairs)
+
+
+@pytest.mark.parametrize("name", AZURE)
+def test_the_busiest_minute_of_a_built_in_workload(reference, name):
+    arrivals = read_trace(reference / AZURE[name][0]).arrival_s
+    counts = [((arrivals >= start) & (arrivals < start + 60)).sum() for start in arrivals]
+    assert read_length_record(name).peak_60s_per_s == max(counts) / 60
+
+
+def test_all_built_in_workloads_can_be_read(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    assert set(AZURE) <= set(workload_names())
+    for name in workload_names():
+        assert read_length_record(name).histogram.share.sum() == pytest.approx(1)
+
+
+# Importing.
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 7, 100, 10_000])
+def test_import_in_pieces_is_import_of_the_whole(write, monkeypatch, bursty, chunk_rows):
+    path = write("t.csv", trace_text(bursty))
+    monkeypatch.setattr(trace_files, "CHUNK_ROWS", chunk_rows)
+    record = import_trace(path, "bursty")
+    arrivals = [a for a, _, _ in bursty]
+    lengths = np.array([pair for _, *pair in bursty])
+    assert columns_of(record.histogram) == columns_of(histogram_of(*lengths.T))
+    assert record.peak_60s_per_s == busiest(arrivals, 60) / 60
+    assert record.span_s == pytest.approx(arrivals[-1] - arrivals[0], abs=1e-9)
+    assert record.mean_rate_per_s == pytest.approx(600 / record.span_s)
+    assert record.source == "imported from t.csv"
+
+
+times = st.lists(st.integers(0, 300), min_size=1, max_size=30).map(sorted)
+
+
+@settings(deadline=None)
+@given(times=times, size=st.integers(1, 10))
+def test_the_busiest_minute_is_found_wherever_pieces_end(tmp_path_factory, times, size):
+    # Whole seconds, so that many windows end exactly at an arrival.
+    path = tmp_path_factory.mktemp("peak") / "t.csv"
+    path.write_text(trace_text([(time, 1, 1) for time in times]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace_files, "CHUNK_ROWS", size)
+        record = import_trace(path, "x")
+    span = times[-1] - times[0]
+    assert record.span_s == (span or None)
+    assert record.peak_60s_per_s == (busiest(times, 60) / 60 if span >= 60 else None)
+
+
+def test_requests_that_failed_are_named_in_the_source(write, monkeypatch):
+    rows = "1,5,0\n2,5,0\n3,7,8\n4,5,0\n"
+    path = write("b.csv", "Timestamp,Request tokens,Response tokens\n" + rows)
+    for chunk_rows in (1, 100):
+        monkeypatch.setattr(trace_files, "CHUNK_ROWS", chunk_rows)
+        record = import_trace(path, "x")
+        assert record.source == "imported from b.csv; 3 failed requests left out"
+        assert record.histogram.total_requests == 1
+
+
+def test_the_file_may_have_any_name(here, write):
+    name = "d\xe9\udcff.csv"  # the last one is a byte that is no UTF-8
+    record = import_trace(write(name, trace_text([(0, 1, 1)])), "x")
+    write_length_record(record, Path("workloads"), force=False)
+    assert read_length_record("x").source == "imported from d\xe9\\udcff.csv"
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".x", "a b", "x\n", "n" * 200])
+def test_a_name_that_cannot_be_a_files_is_refused_before_reading(tmp_path, name):
+    with pytest.raises(InputError, match="workload: name: "):
+        import_trace(tmp_path / "missing.csv", name)
+
+
+# Storing.
+
+length = st.one_of(st.integers(1, 300), st.integers(1, 20_000), st.just(MAX_LENGTH))
+pairs = st.lists(st.tuples(length, length), min_size=1, max_size=30)
+sources = st.one_of(st.text(min_size=1), st.sampled_from(["\x85", "a\u2028b", "a: b # c"]))
+known = st.one_of(st.none(), st.floats(1e-6, 1e9))
+
+
+@settings(deadline=None)
+@given(pairs=pairs, source=sources, span_s=known, peak=known)
+def test_what_is_written_is_read(tmp_path_factory, pairs, source, span_s, peak):
+    folder = tmp_path_factory.mktemp("store")
+    histogram = histogram_of(*np.array(pairs, dtype=np.int64).T)
+    record = LengthRecord("x", histogram, source, span_s, peak)
+    write_length_record(record, folder / "workloads", force=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        same(read_length_record("x"), record)
+    assert sorted(path.name for path in (folder / "workloads").iterdir()) == ["x.csv", "x.yaml"]
+
+
+def record_of(*pairs, name="x", **other):
+    return LengthRecord(name, histogram_of(*np.array(pairs).T), "made up", **other)
+
+
+def test_nothing_is_overwritten_unless_forced(here):
+    write_length_record(record_of((1, 2)), Path("workloads"), force=False)
+    with pytest.raises(InputError, match=r"x\.yaml exists; .*--force"):
+        write_length_record(record_of((3, 4)), Path("workloads"), force=False)
+    assert read_length_record("x").histogram.prompt_from.tolist() == [1]
+    write_length_record(record_of((3, 4)), Path("workloads"), force=True)
+    assert read_length_record("x").histogram.prompt_from.tolist() == [3]
+    Path("workloads/x.yaml").unlink()
+    with pytest.raises(InputError, match=r"x\.csv exists"):
+        write_length_record(record_of((1, 2)), Path("workloads"), force=False)
+
+
+def test_a_record_that_cannot_be_written_is_refused(here, write):
+    write("a-file", "")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_length_record(record_of((1, 2)), Path("a-file"), force=False)
+    with pytest.raises(InputError, match="name: "):
+        write_length_record(record_of((1, 2), name="../x"), Path("workloads"), force=True)
+
+
+def test_a_failure_half_way_leaves_no_draft(here, monkeypatch):
+    def fail(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        write_length_record(record_of((1, 2)), Path("workloads"), force=False)
+    assert list(Path("workloads").iterdir()) == []
+
+
+# Stored records that are wrong. One cell: lengths (100, 7) and (99, 6) fall into prompt cell
+# [99, 107] and output cell [6, 6] or [7, 7].
+
+
+@pytest.fixture
+def store(here, write):
+    """Store a record as text, to be spoiled: one request of 100 prompt and 7 output tokens."""
+
+    def put(description=None, cells=None, **changes):
+        fields = {"name": "x", "source": "made up", "requests": 1, **changes}
+        write("workloads/x.yaml", fields if description is None else description)
+        cell = {
+            "prompt_from": 99,
+            "output_from": 7,
+            "requests": 1,
+            "prompt_sum": 100,
+            "prompt_sq_sum": 10_000,
+            "output_sum": 7,
+            "product_sum": 700,
+            "output_sq_sum": 49,
+        }
+        rows = [{**cell, **change} for change in ([{}] if cells is None else cells)]
+        lines = [",".join(cell), *(",".join(map(str, row.values())) for row in rows)]
+        write("workloads/x.csv", "\n".join(lines) + "\n")
+        return read_length_record("x", "workloads.x")
+
+    return put
+
+
+def test_the_record_to_be_spoiled_is_fine(store):
+    record = store()
+    assert (record.span_s, record.peak_60s_per_s, record.mean_rate_per_s) == (None, None, None)
+    assert record.histogram.mean_prompt_tokens == 100
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"requests": 2}, r"x\.csv: the cells hold 1 requests, x\.yaml says 2"),
+        ({"requests": 0}, r"x\.yaml: requests: must be above 0, found 0"),
+        ({"requests": True}, r"x\.yaml: requests: a number is needed, not true"),
+        ({"name": "y"}, r"x\.yaml: name is 'y', must be 'x' as the file"),
+        ({"source": ""}, r"x\.yaml: source: must not be empty"),
+        ({"span_s": -1}, r"x\.yaml: span_s: must be above 0, found -1"),
+        ({"span_s": float("inf")}, r"x\.yaml: span_s: a finite number is needed"),
+        ({"peak_60_per_s": 1}, r"unknown key 'peak_60_per_s'; did you mean 'peak_60s_per_s'"),
+        ({"description": "name: x\nname: x"}, r"x\.yaml: row 2: .*'name' is given twice"),
+        ({"description": "name: [x"}, r"x\.yaml: row 1: not valid YAML"),
+        ({"description": "- x"}, r"x\.yaml: a mapping of keys is needed"),
+        ({"description": ""}, r"x\.yaml: a mapping of keys is needed, found nothing"),
+    ],
+)
+def test_a_wrong_description_is_refused(store, changes, message):
+    with pytest.raises(InputError, match=message):
+        store(**changes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([], "no rows"),
+        ([{}, {"requests": 1}], "row 3: the cell of row 2 again"),
+        ([{"prompt_from": 100}], "row 2: prompt_from: a lower end of the fixed cells is needed"),
+        ([{"output_from": 2**25}], "row 2: output_from: a lower end of the fixed cells"),
+        ([{"prompt_from": 0}], "row 2: prompt_from: a whole number of at least 1"),
+        ([{"requests": 0}], "row 2: requests: a whole number of at least 1"),
+        ([{"requests": 1.5}], "row 2: requests: a whole number is needed, found '1.5'"),
+        ([{"requests": "nan"}], "row 2: requests: a finite number"),
+        ([{"prompt_sum": 98}], "row 2: prompt_sum: a sum over 1 requests of this cell"),
+        ([{"prompt_sum": 108}], "row 2: prompt_sum: a sum over"),
+        ([{"prompt_sq_sum": 100}], "row 2: prompt_sq_sum: a sum over"),
+        ([{"output_sum": 9}], "row 2: output_sum: a sum over"),
+        ([{"product_sum": 70}], "row 2: product_sum: a sum over"),
+        ([{"output_sq_sum": 490}], "row 2: output_sq_sum: a sum over"),
+        ([{"output_sq_sum": 10**19}], "row 2: output_sq_sum: a whole number"),
+        ([{"output_sq_sum": -49}], "row 2: output_sq_sum: a"),
+        ([{"output_sq_sum": ""}], "row 2: output_sq_sum: a number is needed, found ''"),
+    ],
+)
+def test_wrong_cells_are_refused(store, cells, message):
+    with pytest.raises(InputError, match=rf"x\.csv: {message}"):
+        store(cells=cells)
+
+
+def test_the_order_of_cells_does_not_matter(here):
+    record = record_of((3, 4), (1, 2), (3, 1), (500, 60))
+    path = write_length_record(record, Path("workloads"), force=False).with_suffix(".csv")
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *reversed(rows)]))
+    same(read_length_record("x"), record)
+
+
+def test_a_description_without_cells_is_refused(here, write):
+    write("workloads/x.yaml", {"name": "x", "source": "made up", "requests": 1})
+    with pytest.raises(InputError, match=r"x\.csv: cannot be read: No such file"):
+        read_length_record("x")
+
+
+# Rates.
+
+
+def entry_of(**fields):
+    return WorkloadEntry.model_validate({"name": "w", **fields})
+
+
+def test_fixed_lengths(here):
+    entry = entry_of(prompt_tokens=1020, output_tokens=129, rate_per_s=70)
+    lengths, rate, source, notes = lengths_and_rate(entry, Path())
+    assert (rate, source, notes) == (70, "fixed lengths", [])
+    assert (lengths.mean_prompt_tokens, lengths.mean_output_tokens) == (1020, 129)
+    assert lengths.kv_token_iterations.tolist() == [128 * (1020 + 129 / 2)]
+    with pytest.raises(InputError, match=r"workloads\.w: rate_per_s is missing"):
+        lengths_and_rate(entry_of(prompt_tokens=1, output_tokens=1), Path())
+
+
+def test_a_stored_workload_has_a_rate_of_its_own(store, here):
+    store(span_s=0.25)
+    lengths, rate, source, notes = lengths_and_rate(WorkloadEntry(name="x"), Path())
+    assert (lengths.total_requests, rate, source) == (1, 4.0, "made up")
+    assert notes == ["x: no rate given, so the trace's own mean of 4 requests/s is planned"]
+    given_rate = lengths_and_rate(WorkloadEntry(name="x", rate_per_s=70), Path())
+    assert given_rate[1:] == (70, "made up", [])
+    store()
+    with pytest.raises(InputError, match=r"workloads\.x: rate_per_s is missing and the workload"):
+        lengths_and_rate(WorkloadEntry(name="x"), Path())
+
+
+def test_rates_of_a_trace(write, bursty):
+    path = write("t.csv", trace_text(bursty))
+
+    def resolved(**fields):
+        return lengths_and_rate(entry_of(trace="t.csv", **fields), path.parent)
+
+    arrivals = [a for a, _, _ in bursty]
+    mean = 600 / (arrivals[-1] - arrivals[0])
+    lengths, rate, source, notes = resolved()
+    assert rate == pytest.approx(mean)
+    assert lengths.total_requests == 600
+    assert source == f"trace {path}"
+    assert notes == [
+        f"w: no rate given, so the trace's own mean of {mean:.4g} requests/s is planned"
+    ]
+    assert resolved(rate_per_s=70)[1:] == (70, source, [])
+    assert resolved(speedup=2.5)[1] == pytest.approx(2.5 * mean)
+    for window in (1, 60, 300):
+        assert resolved(rate=f"peak_{window}s")[1] == busiest(arrivals, window) / window
+
+
+@pytest.mark.parametrize("speedup", [0.5, 1.0, 2.0])
+def test_the_busiest_minute_is_one_of_the_compressed_trace(write, bursty, speedup):
+    path = write("t.csv", trace_text(bursty))
+    entry = entry_of(trace="t.csv", rate="peak_60s", speedup=speedup)
+    rate = lengths_and_rate(entry, path.parent)[1]
+    assert rate == pytest.approx(busiest([a / speedup for a, _, _ in bursty], 60) / 60)
+
+
+def test_lengths_of_the_busiest_window_are_those_of_its_requests(write):
+    # Long requests come in a burst: those five of the ten are what the peak consists of.
+    requests = [(20 * i, 10, 1) for i in range(5)] + [(100 + i, 4000, 900) for i in range(5)]
+    path = write("t.csv", trace_text(requests))
+    entry = entry_of(trace="t.csv", rate="peak_10s")
+    lengths, rate, _, notes = lengths_and_rate(entry, path.parent)
+    assert rate == 0.5
+    assert Counter(lengths.prompt_tokens.tolist()) == {4000: 1}
+    assert lengths.total_requests == 5
+    assert notes == []
+
+
+def test_a_trace_shorter_than_the_window_is_refused(write):
+    path = write("t.csv", trace_text([(0, 1, 1), (59, 1, 1)]))
+    entry = entry_of(trace="t.csv", rate="peak_60s")
+    with pytest.raises(InputError, match=r"w: rate needs a trace of at least 60 s; .* 59 s"):
+        lengths_and_rate(entry, path.parent)
+
+
+def test_a_trace_without_span_needs_a_rate(write):
+    path = write("t.csv", trace_text([(5, 1, 1), (5, 2, 2)]))
+    with pytest.raises(InputError, match="spans no time, so rate_per_s must be given"):
+        lengths_and_rate(entry_of(trace="t.csv"), path.parent)
+    assert lengths_and_rate(entry_of(trace="t.csv", rate_per_s=3), path.parent)[1:] == (
+        3,
+        f"trace {path}",
+        [],
+    )
+
+
+def test_failed_requests_are_noted(write):
+    text = "Timestamp,Request tokens,Response tokens\n1,5,0\n2,5,1\n3,5,1\n"
+    path = write("t.csv", text)
+    notes = lengths_and_rate(entry_of(trace="t.csv", rate_per_s=1), path.parent)[3]
+    assert notes == [f"{path}: 1 failed requests left out"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"rate_per_s": 3.0}, {"speedup": 1000.0}])
+def test_times_in_another_unit_are_noted(write, fields):
+    def notes(times):
+        path = write("t.csv", trace_text([(time, 1, 1) for time in times]))
+        _, _, _, found = lengths_and_rate(entry_of(trace="t.csv", **fields), path.parent)
+        return [note for note in found if "check the unit of the times" in note]
+
+    seconds = np.arange(100)
+    assert notes(seconds) == []
+    assert notes(seconds * 1_000_000) == [  # microseconds
+        "w: the trace's mean rate is 1.01e-06/s; check the unit of the times"
+    ]
+    assert len(notes(seconds / 1e6)) == 1  # megaseconds
+
+
+def test_the_unit_of_a_stored_workload_is_noted_too(store):
+    store(span_s=1e6)
+    notes = lengths_and_rate(WorkloadEntry(name="x", rate_per_s=1), Path())[3]
+    assert notes == unit_notes("x", 1e-6)
+    assert unit_notes("x", None) == unit_notes("x", 1e-3) == unit_notes("x", 1e5) == []
