@@ -4,7 +4,8 @@
 
     ProvisionerError
     ├── InputError     a file, key or value is wrong        exit code 1
-    └── UsageError     the command or call is contradictory exit code 2
+    ├── UsageError     the command or call is contradictory exit code 2
+    └── StoppedError   stopped before any plan was found    exit code 5
 
 An infeasible problem is a result with reasons (`domain.outcome.Outcome`), never an exception.
 """
@@ -29,6 +30,12 @@ class UsageError(ProvisionerError):
     """The question itself is contradictory, for example two traces for one workload."""
 
     exit_code = 2
+
+
+class StoppedError(ProvisionerError):
+    """The search was stopped before any plan was found; more time may find one."""
+
+    exit_code = 5
 
 
 def unknown_name(kind: str, found: object, allowed: Iterable[str], where: str = "") -> InputError:

@@ -30,8 +30,8 @@ _MAX_RATIO_STEPS = 50
 class Answer:
     """Result of one program.
 
-    ``bound`` is a value of the objective that no solution of this program beats; ``model`` the
-    model as LP text.
+    ``bound`` is a value of the objective that no solution of this program beats; None where none
+    is known, and where work that takes no time lets throughput grow without one.
     """
 
     solution: Solution | None
@@ -129,10 +129,8 @@ def _solve_linear(
     for number, (kept, value) in enumerate(floors):
         model.addConstraint(_no_worse(problem, variables, kept, value), f"no_worse__{number}")
     outcome = solver.solve(model, deadline - time.monotonic())
-    if outcome.status == "unbounded":
-        raise InputError(f"limits: nothing bounds {objective.NAME}; limit money, power or machines")
     solution = read_solution(problem, variables) if outcome.found else None
-    return Answer(solution, outcome.bound, outcome.status != "stopped", model)
+    return Answer(solution, outcome.bound, outcome.status in ("optimal", "infeasible"), model)
 
 
 def _no_worse(problem: Problem, variables: Variables, kept: Objective, value: float) -> Variable:

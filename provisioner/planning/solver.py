@@ -31,6 +31,8 @@ _STATUS: dict[highspy.HighsModelStatus, Status] = {
     highspy.HighsModelStatus.kUnboundedOrInfeasible: "unbounded",
 }
 _banner_lock = threading.Lock()
+_engine_lock = threading.Lock()
+"""highspy runs one engine at a time in the background, in the whole process."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,15 @@ class _Interruptible(pulp.HiGHS):  # type: ignore[misc]
         """Run; at Ctrl-C stop the engine first and then pass the interrupt on."""
         engine = lp.solverModel
         engine.HandleUserInterrupt = True
-        running = engine.startSolve()
-        try:
-            while not engine.wait(_POLL_S)[0]:
-                pass
-        except KeyboardInterrupt:
-            engine.cancelSolve()
-            running.join()
-            raise
+        with _engine_lock:
+            running = engine.startSolve()
+            try:
+                while not engine.wait(_POLL_S)[0]:
+                    pass
+            except KeyboardInterrupt:
+                engine.cancelSolve()
+                running.join()
+                raise
 
 
 def solve(model: pulp.LpProblem, time_limit_s: float) -> Solved:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from provisioner.capacity.bounding import bounding_candidates
 from provisioner.capacity.candidate import Candidate
@@ -20,6 +20,7 @@ from provisioner.capacity.targets import resolve_targets
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
 from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.errors import StoppedError
 from provisioner.planning.objective import Objective
 from provisioner.planning.objectives import BY_NAME, cost, machines, power
 from provisioner.planning.problem import Problem, Solution
@@ -34,13 +35,17 @@ _TIE_BREAKERS = (cost, power, machines)
 
 @dataclass(frozen=True)
 class Found:
-    """The best plan of a search and the program it came from."""
+    """The best plan of a search and the program it came from.
+
+    ``complete`` is False where the search was stopped before every program was solved.
+    """
 
     design: str
     budget: int
     problem: Problem
     solution: Solution
     answer: Answer
+    complete: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,23 +86,41 @@ def prepare(case: Case) -> Search:
 def find(search: Search, progress: Progress = lambda _: None) -> Found | None:
     """Solve the guide for every design and TTFT budget; the best plan, or None.
 
-    A plan that serves nothing is none.
+    A plan that serves nothing is none. Equal plans are told apart by cost, power and number of
+    machines, in this order. The time limit and Ctrl-C end the search with the best plan so far.
 
-    Equal plans are told apart by cost, power and number of machines, in this order.
+    Raises
+    ------
+    StoppedError
+        Where the time limit comes before any plan.
+    KeyboardInterrupt
+        At Ctrl-C before any plan.
     """
     deadline = time.monotonic() + search.case.scenario.time_limit_s
     best: list[Found] = []
-    for design, budget, problem in programs(search):
-        progress(f"{design}: TTFT budget {budget}")
-        left = deadline - time.monotonic()
-        if left <= 0 and best:
-            break
-        to_beat = search.objective.value(best[0].problem, best[0].solution) if best else None
-        answer = solve(problem, search.objective, max(left, 1.0), no_worse_than=to_beat)
-        if answer.solution is not None and answer.solution.theta > _CLOSE:
-            found = Found(design, budget, problem, answer.solution, answer)
-            best = _kept(search, best, found)
-    return _tie_broken(search, best, deadline)
+    complete = True
+    try:
+        for design, budget, problem in programs(search):
+            progress(f"{design}: TTFT budget {budget}")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                complete = False
+                break
+            to_beat = search.objective.value(best[0].problem, best[0].solution) if best else None
+            answer = solve(problem, search.objective, left, no_worse_than=to_beat)
+            complete = complete and answer.optimal
+            if answer.solution is not None and answer.solution.theta > _CLOSE:
+                found = Found(design, budget, problem, answer.solution, answer)
+                best = _kept(search, best, found)
+        if best:
+            return replace(_tie_broken(search, best, deadline), complete=complete)
+    except KeyboardInterrupt:
+        if not best:
+            raise
+        return replace(best[0], complete=False)
+    if not complete:
+        raise StoppedError("the time limit was reached before any plan was found")
+    return None
 
 
 def _kept(search: Search, best: list[Found], found: Found) -> list[Found]:
@@ -110,15 +133,15 @@ def _kept(search: Search, best: list[Found], found: Found) -> list[Found]:
     return best if search.better(old, new) else [*best, found]
 
 
-def _tie_broken(search: Search, best: list[Found], deadline: float) -> Found | None:
+def _tie_broken(search: Search, best: list[Found], deadline: float) -> Found:
     others = tuple(o for o in _TIE_BREAKERS if o is not search.objective)
     solved = []
     for found in best:
         left = max(deadline - time.monotonic(), 1.0)
-        answer = solve(found.problem, search.objective, left, prefer=others)
-        solution = answer.solution or found.solution
-        solved.append(Found(found.design, found.budget, found.problem, solution, found.answer))
-    return min(solved, key=lambda f: [o.value(f.problem, f.solution) for o in others], default=None)
+        value = search.objective.value(found.problem, found.solution)
+        answer = solve(found.problem, search.objective, left, others, no_worse_than=value)
+        solved.append(replace(found, solution=answer.solution or found.solution))
+    return min(solved, key=lambda f: [o.value(f.problem, f.solution) for o in others])
 
 
 def programs(search: Search) -> Iterator[tuple[str, int, Problem]]:

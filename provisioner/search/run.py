@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -106,8 +107,10 @@ def _warnings(search: Search, found: Found, plan: Plan) -> list[str]:
         notes += _extrapolations(search, load)
     broken = violations(found.problem, found.solution)
     notes += [f"numerical trouble in the solver: {sentence}" for sentence in broken]
-    if not found.answer.optimal:
-        notes.append("the time limit was reached before the integer program was solved")
+    if not found.complete:
+        notes.append("the search was stopped early; a better plan may exist")
+    if not math.isfinite(search.objective.value(found.problem, found.solution)):
+        notes.append(f"{search.objective.NAME} has no limit: owned machines serve for nothing")
     return list(dict.fromkeys(notes))
 
 

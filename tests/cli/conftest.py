@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,4 +82,4 @@ def trace(here: Path) -> Path:
 @pytest.fixture
 def left_behind(here: Path) -> Callable[[], list[str]]:
     """Everything in the working directory, hidden drafts included."""
-    return lambda: sorted(os.listdir(here))
+    return lambda: sorted(path.name for path in here.iterdir())

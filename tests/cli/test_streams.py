@@ -14,8 +14,8 @@ needs_terminals = pytest.mark.skipif(os.name != "posix", reason="needs pseudo-te
 
 
 def ran(*command, **options):
-    defaults = {"capture_output": True, "text": True, "check": False, "timeout": 60}
-    return subprocess.run(command, **defaults | options)
+    defaults = {"capture_output": True, "text": True, "timeout": 60}
+    return subprocess.run(command, check=False, **defaults | options)
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)], ids=["table", "json"])

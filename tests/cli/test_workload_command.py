@@ -1,7 +1,5 @@
 """`provisioner workload`: shapes of its JSON, and stored workloads made from traces."""
 
-import os
-
 import pytest
 
 ITEM = {
@@ -53,7 +51,10 @@ def test_import(provisioner, trace, here):
     assert (record["requests"], record["span_s"]) == (121, 60)
     assert record["peak_60s_per_s"] == 2
     assert record["mean_prompt_tokens"] == pytest.approx(300 + 60)
-    assert sorted(os.listdir("workloads")) == ["minute.csv", "minute.yaml"]
+    assert sorted(path.name for path in (here / "workloads").iterdir()) == [
+        "minute.csv",
+        "minute.yaml",
+    ]
     assert provisioner("workload", "show", "minute", "--json").json == record
     listed = provisioner("workload", "list", "--json").json["items"]
     assert {key: record[key] for key in ITEM} in listed

@@ -152,7 +152,7 @@ def test_a_wrong_count_of_machines_names_the_machine(provisioner, flag, text):
         (["--prompt-tokens", "5"], "prompt_tokens and output_tokens go together"),
         (
             ["--prompt-tokens", "5", "--output-tokens", "6"],
-            "workloads.fixed: rate_per_s is missing",
+            "fixed: rate_per_s is missing",
         ),
         (["--prompt-tokens", "0", "--output-tokens", "6"], "prompt_tokens: must be above 0"),
         (["--trace", "nowhere.csv"], "nowhere.csv: cannot be read: No such file"),

@@ -16,9 +16,9 @@ SLOW, FAST = machine("slow", usd_per_hour=2.0), machine("fast", usd_per_hour=3.0
 
 
 def test_the_cheapest_of_all_combinations():
-    # 4/s of 1 s on slow, 0.6 s on fast (2.4). slow + fast for 2 + 3: 4 slow = 8; 3 fast = 9;
-    # 1 fast carries 1/2.4 = 5/12, the rest is 7/3: 3 slow, 9; 2 fast carry 5/6, the rest is 2/3: one
-    # slow, 8. Without the tie: 3.01 for fast.
+    # 4/s take 4 s/s on slow ones (2 USD/h) and 2.4 on fast ones (3.01). Four slow: 8; three fast:
+    # 9.03. One fast carries 5/12, the rest is 7/3 on three slow: 9.01. Two fast carry 5/6, the rest
+    # is 2/3 on one slow: 8.02.
     dearer = FAST.model_copy(update={"usd_per_hour": 3.01})
     stated = problem(
         ONCE,
