@@ -72,7 +72,7 @@ class Search:
 
     def better(self, a: float, b: float) -> bool:
         """Whether value ``a`` beats ``b`` by more than tolerance."""
-        margin = _CLOSE * max(1.0, abs(b))
+        margin = _CLOSE * abs(b)
         return a > b + margin if self.objective.MAXIMIZE else a < b - margin
 
 

@@ -1,0 +1,183 @@
+"""The search: what is tried, how ties and interruptions end, and that estimates agree with plans."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import provisioner.search.find as module
+from provisioner.capacity.estimate import estimate
+from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.errors import InputError, StoppedError
+from provisioner.planning.solve import violations
+from provisioner.search.assemble import bindings_of, plan_of, pool_loads
+from provisioner.search.find import find, programs
+from tests.builders import FIXED, search_for
+
+CLOSE = 1e-6
+SLOS = (
+    "splitwise",
+    "interactive",
+    [{"metric": "e2e", "percentile": 90, "at_most_s": 20.0}],
+    [{"metric": "e2e", "percentile": 99, "at_most_slowdown": 2.0}],
+    [
+        {"metric": "ttft", "percentile": 50, "at_most_s": 0.4},
+        {"metric": "tbt", "percentile": 90, "at_most_slowdown": 1.4},
+    ],
+)
+
+
+def random_case(seed):
+    """One or two workloads, real or fixed, with SLOs of their own, on one to three machine types."""
+    rng = np.random.default_rng(seed)
+    names = ["azure-conv", "azure-code"] if seed % 4 == 0 else ["w0", "w1"]
+    workloads = []
+    for name in names[: rng.integers(1, 3)]:
+        entry = {"name": name, "rate_per_s": float(np.round(10 ** rng.uniform(-0.3, 2), 3))}
+        if name.startswith("w"):
+            entry["prompt_tokens"] = int(rng.choice([64, 900, 3000]))
+            entry["output_tokens"] = int(rng.choice([1, 2, 13, 300]))
+        workloads.append({**entry, "slo": SLOS[rng.integers(len(SLOS))]})
+    hardware = rng.permutation(["dgx-a100", "dgx-h100", "dgx-h100-cap70"])[: rng.integers(1, 4)]
+    model, sizes = [("bloom-176b", "auto"), ("llama2-70b", [4]), ("llama2-70b", [2, 8])][seed % 3]
+    return {
+        "model": model,
+        "tensor_parallel": sizes,
+        "workloads": workloads,
+        "hardware": [str(name) for name in hardware],
+        "designs": [str(rng.choice(["split", "mixed"]))],
+        "spares": {"token": int(rng.integers(0, 2))},
+    }
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_a_plan_keeps_its_promises(seed):
+    """Whatever is found: estimates within limits, no rule broken, sums and shares add up."""
+    search = search_for(**random_case(seed))
+    found = find(search)
+    if found is None:
+        return
+    for metric in estimate(search.guide, pool_loads(found)):
+        assert metric.value <= metric.limit * (1 + CLOSE), metric
+    assert violations(found.problem, found.solution) == []
+    plan = plan_of(found)
+    assert plan.usd_per_hour == pytest.approx(
+        search.objective.value(found.problem, found.solution)
+    )
+    shares: dict[tuple[str, str, bool], float] = {}
+    for share in plan.routing:
+        for token in (False, True):
+            if share.role.value in ("mixed", "token" if token else "prompt"):
+                key = (share.workload, share.request_class, token)
+                shares[key] = shares.get(key, 0.0) + share.share
+    assert len(shares) == 2 * len(search.guide.demand.names)
+    assert all(total == pytest.approx(1, abs=1e-5) for total in shares.values())
+    assert all(0 <= binding.used <= 1 + 1e-5 for binding in bindings_of(found))
+
+
+def test_most_of_those_cases_are_feasible():
+    feasible = [find(search_for(**random_case(seed))) is not None for seed in range(0, 36, 3)]
+    assert sum(feasible) > len(feasible) / 2
+
+
+def test_objectives_far_below_one_are_told_apart():
+    # Throughput per watt is some 3e-4: differences of 1e-6 of that, not of 1, decide.
+    search = search_for(maximize="throughput_per_watt", limits={"machines": 30})
+    assert search.better(3.3667e-4, 3.3514e-4)
+    assert not search.better(3.3514e-4, 3.3667e-4)
+    assert not search.better(3.3514e-4 * (1 + 1e-9), 3.3514e-4)
+
+
+def test_the_best_of_all_programs_is_found():
+    search = search_for()
+    values = []
+    for _, _, problem in programs(search):
+        answer = module.solve(problem, search.objective, 60)
+        values.append(search.objective.value(problem, answer.solution))
+    found = find(search)
+    assert search.objective.value(found.problem, found.solution) == pytest.approx(min(values))
+    assert found.complete
+
+
+def test_dominated_budgets_add_nothing():
+    search = search_for()
+    best = min(
+        search.objective.value(p, module.solve(p, search.objective, 60).solution)
+        for design in search.case.scenario.designs
+        for budget in search.guide.budgets
+        for candidates in [search.guide.candidates(DESIGN_ROLES[design], budget)]
+        if module.serves_all(candidates, search.guide)
+        for p in [search.problem(candidates)]
+    )
+    found = find(search)
+    assert search.objective.value(found.problem, found.solution) == pytest.approx(best)
+
+
+def test_interrupted_after_a_plan_returns_it(monkeypatch):
+    calls = []
+
+    def solve(*arguments, **named):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **named)
+
+    real = module.solve
+    monkeypatch.setattr(module, "solve", solve)
+    found = find(search_for())
+    assert found is not None
+    assert not found.complete
+
+
+def test_interrupted_before_a_plan_passes_the_interrupt_on(monkeypatch):
+    def solve(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "solve", solve)
+    with pytest.raises(KeyboardInterrupt):
+        find(search_for())
+
+
+def test_out_of_time_before_a_plan_is_an_error_of_its_own(monkeypatch):
+    stopped = dataclasses.replace(module.Answer(None, None, True, None), optimal=False)
+    monkeypatch.setattr(module, "solve", lambda *_, **__: stopped)
+    with pytest.raises(StoppedError, match="time limit"):
+        find(search_for())
+
+
+def test_progress_is_told():
+    seen = []
+    find(search_for(designs=["split"]), seen.append)
+    assert seen
+    assert all(text.startswith("split") for text in seen)
+
+
+def test_cheapest_spare_and_owned_machines_are_in_the_pools():
+    search = search_for(spares={"prompt": 1, "token": 2}, existing={"dgx-h100": 3})
+    plan = plan_of(find(search))
+    spares = {role: sum(p.spares for p in plan.pools if p.role.value == role) for role in ("prompt", "token")}
+    assert spares == {"prompt": 1, "token": 2}
+    assert sum(p.existing for p in plan.pools) == 3
+    rent = {"dgx-a100": 27.45, "dgx-h100": 55.04}
+    expected = sum((p.machines - p.existing) * rent[p.machine] for p in plan.pools)
+    assert plan.usd_per_hour == pytest.approx(expected)
+
+
+def test_a_model_too_large_for_every_machine_says_the_bytes():
+    model = {"name": "bloom-176b", "weight_bytes": 9e11}
+    with pytest.raises(InputError, match=r"9e\+11 bytes.*6.185e\+11"):
+        search_for(model=model)
+
+
+def test_a_size_that_does_not_fit_is_left_out_and_said():
+    # Weights of 250 GB fit 4 accelerators (309 GB usable) and 8, not 2 (155 GB).
+    model = {"name": "llama2-70b", "weight_bytes": 250e9}
+    search = search_for(model=model, hardware=["dgx-h100"])
+    assert {d.tensor_parallel for d in search.guide.deployments} == {4, 8}
+    assert any("tensor parallelism 2" in note and "2.5e+11 bytes" in note for note in search.notes)
+
+
+def test_requests_longer_than_the_memory_are_not_served_there():
+    long = {**FIXED, "prompt_tokens": 70_000, "output_tokens": 5_000, "slo": "interactive"}
+    long["slo"] = [{"metric": "tbt", "percentile": 50, "at_most_s": 1.0}]
+    assert find(search_for(workloads=[long])) is None
