@@ -3,6 +3,8 @@
 Single request classes keep the programs tiny; the real traffic's turn comes in a few cases.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -40,9 +42,9 @@ def slo(*limits):
 def test_more_demand_is_never_better(objective, designs):
     values = [
         best_value(designs=designs, growth=growth, **asked(objective))
-        for growth in (0.01, 0.5, 0.9, 1.0, 1.1, 2.0, 7.0)
+        for growth in (0.01, 0.9, 1.0, 1.1, 4.0)
     ]
-    for less, more in zip(values, values[1:], strict=False):
+    for less, more in itertools.pairwise(values):
         assert no_better(objective, more, less)
 
 
@@ -59,9 +61,7 @@ def test_more_real_demand_is_never_better():
 def test_a_tighter_slo_is_never_better(objective, tightened):
     base = best_value(slo=slo(*SLO), **asked(objective))
     for factor in (0.97, 0.8, 0.6):
-        limits = [
-            (m, p, x * (factor if i == tightened else 1)) for i, (m, p, x) in enumerate(SLO)
-        ]
+        limits = [(m, p, x * (factor if i == tightened else 1)) for i, (m, p, x) in enumerate(SLO)]
         changed = best_value(slo=slo(*limits), **asked(objective))
         assert no_better(objective, changed, base)
         base = changed
@@ -74,7 +74,7 @@ def test_a_tighter_absolute_limit_is_never_better(metric):
         best_value(slo=[{"metric": metric, "percentile": 95, "at_most_s": start * factor}])
         for factor in (1.0, 0.7, 0.5, 0.3, 0.2, 0.1)
     ]
-    for looser, tighter in zip(values, values[1:], strict=False):
+    for looser, tighter in itertools.pairwise(values):
         assert no_better("cost", tighter, looser)
 
 
@@ -88,7 +88,7 @@ def test_higher_prices_are_never_better(objective):
         return best_value(hardware=hardware, **asked(objective))
 
     values = [priced(20, 40), priced(25, 40), priced(25, 60), priced(50, 120)]
-    for cheap, dear in zip(values, values[1:], strict=False):
+    for cheap, dear in itertools.pairwise(values):
         assert no_better(objective, dear, cheap)
 
 
@@ -104,13 +104,13 @@ def test_higher_prices_are_never_better(objective):
 )
 def test_a_smaller_budget_is_never_better(objective, key, values):
     found = [best_value(maximize=objective, limits={key: value}) for value in values]
-    for more, less in zip(found, found[1:], strict=False):
+    for more, less in itertools.pairwise(found):
         assert no_better(objective, less, more)
 
 
 def test_fewer_machines_to_be_had_are_never_better():
     values = [best_value(limits={"available": {"dgx-h100": n}}) for n in (20, 6, 2, 1, 0)]
-    for more, fewer in zip(values, values[1:], strict=False):
+    for more, fewer in itertools.pairwise(values):
         assert no_better("cost", fewer, more)
 
 

@@ -1,4 +1,4 @@
-"""The search: what is tried, how ties and interruptions end, and that estimates agree with plans."""
+"""The search: what is tried, how it ends, and that estimates agree with the plans found."""
 
 import dataclasses
 
@@ -28,9 +28,10 @@ SLOS = (
 
 
 def random_case(seed):
-    """One or two workloads, real or fixed, with SLOs of their own, on one to three machine types."""
+    """One real or two fixed workloads with SLOs of their own, on one to three machine types."""
     rng = np.random.default_rng(seed)
-    names = ["azure-conv", "azure-code"] if seed % 4 == 0 else ["w0", "w1"]
+    real = seed % 6 == 0
+    names = [["azure-conv", "azure-code"][seed // 6 % 2]] if real else ["w0", "w1"]
     workloads = []
     for name in names[: rng.integers(1, 3)]:
         entry = {"name": name, "rate_per_s": float(np.round(10 ** rng.uniform(-0.3, 2), 3))}
@@ -50,7 +51,7 @@ def random_case(seed):
     }
 
 
-@pytest.mark.parametrize("seed", range(36))
+@pytest.mark.parametrize("seed", range(30))
 def test_a_plan_keeps_its_promises(seed):
     """Whatever is found: estimates within limits, no rule broken, sums and shares add up."""
     search = search_for(**random_case(seed))
@@ -61,9 +62,7 @@ def test_a_plan_keeps_its_promises(seed):
         assert metric.value <= metric.limit * (1 + CLOSE), metric
     assert violations(found.problem, found.solution) == []
     plan = plan_of(found)
-    assert plan.usd_per_hour == pytest.approx(
-        search.objective.value(found.problem, found.solution)
-    )
+    assert plan.usd_per_hour == pytest.approx(search.objective.value(found.problem, found.solution))
     shares: dict[tuple[str, str, bool], float] = {}
     for share in plan.routing:
         for token in (False, True):
@@ -76,7 +75,7 @@ def test_a_plan_keeps_its_promises(seed):
 
 
 def test_most_of_those_cases_are_feasible():
-    feasible = [find(search_for(**random_case(seed))) is not None for seed in range(0, 36, 3)]
+    feasible = [find(search_for(**random_case(seed))) is not None for seed in range(1, 30, 4)]
     assert sum(feasible) > len(feasible) / 2
 
 
@@ -155,7 +154,9 @@ def test_progress_is_told():
 def test_cheapest_spare_and_owned_machines_are_in_the_pools():
     search = search_for(spares={"prompt": 1, "token": 2}, existing={"dgx-h100": 3})
     plan = plan_of(find(search))
-    spares = {role: sum(p.spares for p in plan.pools if p.role.value == role) for role in ("prompt", "token")}
+    spares = {pool.role.value: 0 for pool in plan.pools}
+    for pool in plan.pools:
+        spares[pool.role.value] += pool.spares
     assert spares == {"prompt": 1, "token": 2}
     assert sum(p.existing for p in plan.pools) == 3
     rent = {"dgx-a100": 27.45, "dgx-h100": 55.04}

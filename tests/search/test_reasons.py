@@ -65,9 +65,7 @@ def test_a_budget_below_the_smallest_cluster_serves_nothing():
     assert find(larger).solution.theta > 0
 
 
-@pytest.mark.parametrize(
-    ("metric", "limit"), [("ttft", 0.05), ("tbt", 0.02), ("e2e", 3.0)]
-)
+@pytest.mark.parametrize(("metric", "limit"), [("ttft", 0.05), ("tbt", 0.02), ("e2e", 3.0)])
 def test_an_slo_out_of_reach(metric, limit):
     def case(value):
         return search_for(slo=[{"metric": metric, "percentile": 90, "at_most_s": value}])
@@ -95,7 +93,11 @@ def test_two_limits_out_of_reach_are_named_together():
 
 
 def test_only_the_workload_that_cannot_be_served_is_named():
-    hard = {**FIXED, "name": "hard", "slo": [{"metric": "tbt", "percentile": 50, "at_most_s": 1e-3}]}
+    hard = {
+        **FIXED,
+        "name": "hard",
+        "slo": [{"metric": "tbt", "percentile": 50, "at_most_s": 1e-3}],
+    }
     reasons = slo_reasons(search_for(workloads=[FIXED, hard]))
     assert [reason.limit for reason in reasons] == ["hard: tbt p50"]
 

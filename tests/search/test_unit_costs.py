@@ -47,9 +47,7 @@ def test_prompt_rate_is_headroom_over_prompt_time(search):
         busy = candidate.headroom(row.machines_if_alone)
         watts = busy * float(power.machine_w(Phase.PROMPT, FIXED["prompt_tokens"]))
         watts += (1 - busy) * power.idle_w
-        assert row.wh_per_thousand_tokens == pytest.approx(
-            watts / row.tokens_per_s / 3600 * 1000
-        )
+        assert row.wh_per_thousand_tokens == pytest.approx(watts / row.tokens_per_s / 3600 * 1000)
 
 
 def test_rows_are_sorted_by_phase_and_price(search):

@@ -48,9 +48,7 @@ def test_table_equals_the_function():
 def test_mean_wait_of_one_server_is_pollaczek_khinchine(rho):
     # M/D/1: mean wait rho S / (2 (1 - rho)); the share rho that waits has mean S / (2 (1 - rho)).
     found = wait(1, rho, SERVICE_S, SERVICE_S**2)
-    assert found.probability * found.mean_s == pytest.approx(
-        rho * SERVICE_S / (2 * (1 - rho))
-    )
+    assert found.probability * found.mean_s == pytest.approx(rho * SERVICE_S / (2 * (1 - rho)))
 
 
 @pytest.mark.parametrize("servers", [1, 3, 20])
