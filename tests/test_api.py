@@ -59,10 +59,7 @@ def test_the_frame_is_the_plan_file(outcome, nothing, tmp_path):
 
     frame = outcome.to_frame()
     assert list(frame.columns) == list(saved.columns) == list(nothing.to_frame().columns)
-    as_read = frame.astype(object).where(frame.notna())
-    assert as_read.to_dict("records") == saved.astype(object).where(saved.notna()).to_dict(
-        "records"
-    )
+    pd.testing.assert_frame_equal(frame.astype(saved.dtypes), saved)
 
 
 def test_the_dictionary_is_the_command_lines_json(outcome):

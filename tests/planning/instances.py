@@ -72,7 +72,7 @@ def _machines(rng: random.Random) -> list[Machine]:
             usd_per_hour=rng.choice((0.5, 1.0, 1.0, 1.25, 3.0)),
             provisioned_power_w=rng.choice((512, 1024, 1536)),
             rack_units=rng.choice((1, 2, 4)),
-            network_bytes_per_s=rng.choice((256.0, 2.0**20, 2.0**20)),
+            network_bytes_per_s=rng.choice((64.0, 256.0, 2.0**14)),
         )
         for name in ("a", "b")
     ]
@@ -87,13 +87,14 @@ def _candidates(rng: random.Random, role: Role, box: Machine, requests: Demand) 
     fields: dict[str, Any] = {"tensor_parallel": rng.randint(1, box.accelerators)}
     fields["prompt_s"] = [rng.choice((1, 2, 3, 4)) / 8 for _ in requests.names]
     levels = len(requests.names) > 1 and rng.random() < 0.4
-    strict = candidate(
-        role, box, requests, level=0 if levels else None, **fields, **_capacity(rng, role)
-    )
     if not levels:
-        return [strict]
-    loose = {**fields, **_capacity(rng, role)}
-    return [strict, candidate(role, box, requests, level=1, serves=[False, True], **loose)]
+        return [candidate(role, box, requests, **fields, **_capacity(rng, role))]
+    half = {**_capacity(rng, role), "tiers": ((1, 0.5),), "batch_limit": 4.0}
+    full = {**half, "tiers": ((1, 1.0),), "batch_limit": ENDLESS}
+    return [
+        candidate(role, box, requests, level=0, **fields, **half),
+        candidate(role, box, requests, level=1, serves=[False, True], **fields, **full),
+    ]
 
 
 def _capacity(rng: random.Random, role: Role) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def random_case(seed):
     names = rng.permutation(["dgx-a100", "dgx-h100", "dgx-h100-cap70"])
     return {
         "workloads": workloads,
-        "hardware": [str(name) for name in names[: rng.integers(1, 4)]],
+        "hardware": [str(name) for name in names[: rng.integers(1, 3)]],
         "designs": [str(rng.choice(["split", "mixed"]))],
         "spares": {"prompt": int(rng.integers(0, 2))},
         "limits": {"machines": int(rng.integers(10, 40))},
