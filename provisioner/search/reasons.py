@@ -156,6 +156,7 @@ def _together(problems: list[Problem], deadline: float) -> list[Reason]:
 
 def _limit_reason(limit: Limit, needed: float, *, alone: bool) -> Reason:
     needed = round(needed, 2)
+    unit = limit.unit.removesuffix("s") if limit.value == 1 else limit.unit
     others = "" if alone else ", together with the others named"
     return Reason(
         limit=f"limits.{limit.key}",
@@ -163,7 +164,7 @@ def _limit_reason(limit: Limit, needed: float, *, alone: bool) -> Reason:
         needed=needed,
         alone=alone,
         sentence=(
-            f"limits.{limit.key} of {limit.value:,.10g} {limit.unit} is too small; "
+            f"limits.{limit.key} of {limit.value:,.10g} {unit} is too small; "
             f"{needed:,.10g} {limit.unit} is the least that would do{others}"
         ),
     )

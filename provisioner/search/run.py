@@ -118,9 +118,7 @@ def _extrapolations(search: Search, load: PoolLoad) -> list[str]:
     """Where a pool works outside what was measured."""
     deployment, notes = load.candidate.deployment, []
     longest = max(float(w.histogram.prompt_tokens.max()) for w in search.case.workloads)
-    if load.candidate.handles_prompts and bool(
-        deployment.prompt.extrapolated(longest, longest**2)
-    ):
+    if load.candidate.handles_prompts and bool(deployment.prompt.extrapolated(longest, longest**2)):
         notes.append(
             f"{deployment.name}: the time of the longest prompts ({longest:.0f} tokens) is "
             "extrapolated"
