@@ -79,7 +79,8 @@ class Outcome:
     def to_frame(self) -> pd.DataFrame:
         """One row per pool, with the columns of `plan.csv`; no row where nothing is feasible."""
         pools = self.result.plan.pools if self.result.plan else ()
-        return pd.DataFrame([pool_record(p) for p in pools], columns=list(files.POOL_COLUMNS))
+        frame = pd.DataFrame([pool_record(p) for p in pools], columns=list(files.POOL_COLUMNS))
+        return frame.astype({"mean_power_w": float})  # NaN where not measured
 
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
         """Write the run's files into a new folder.

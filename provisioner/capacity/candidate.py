@@ -97,7 +97,8 @@ class Candidate:
 
 def candidate_name(role: Role, deployment: Deployment, level: int, levels: int) -> str:
     """Name of a candidate in the written model; the level only where there are several."""
-    machine = "".join(c if c.isalnum() else "_" for c in deployment.machine.name)
+    plain = deployment.machine.name.replace(".", "_dot_")  # box-1 and box.1 are two machines
+    machine = "".join(c if c.isalnum() else "_" for c in plain)
     suffix = f"__slo{level}" if levels > 1 else ""
     return f"{role.value}__{machine}__tp{deployment.tensor_parallel}{suffix}"
 

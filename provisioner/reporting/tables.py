@@ -47,9 +47,9 @@ def _headline(record: Record) -> str:
     pools = ", ".join(
         f"{pool['machines']} {pool['machine']} ({pool['role']})" for pool in record["pools"]
     )
-    one = record["machines"] == 1
+    serve = "machine serves" if record["machines"] == 1 else "machines serve"
     return (
-        f"{record['machines']} {'machine serves' if one else 'machines serve'} {_rate(record['rate_per_s'])} requests/s for "
+        f"{record['machines']} {serve} {_rate(record['rate_per_s'])} requests/s for "
         f"{record['usd_per_hour']:,.2f} $/h and {_kw(record)} kW: {pools}"
     )
 

@@ -30,6 +30,7 @@ Progress = Callable[[str], None]
 """Called with a short sentence whenever the search moves on."""
 
 _CLOSE = 1e-6
+_LEAST_RATE_PER_S = 1e-9
 _TIE_BREAKERS = (cost, power, machines)
 
 
@@ -109,7 +110,7 @@ def find(search: Search, progress: Progress = lambda _: None) -> Found | None:
             to_beat = search.objective.value(best[0].problem, best[0].solution) if best else None
             answer = solve(problem, search.objective, left, no_worse_than=to_beat)
             complete = complete and answer.optimal
-            if answer.solution is not None and answer.solution.theta > _CLOSE:
+            if answer.solution is not None and _serves(problem, answer.solution):
                 found = Found(design, budget, problem, answer.solution, answer)
                 best = _kept(search, best, found)
         if best:
@@ -121,6 +122,12 @@ def find(search: Search, progress: Progress = lambda _: None) -> Found | None:
     if not complete:
         raise StoppedError("the time limit was reached before any plan was found")
     return None
+
+
+def _serves(problem: Problem, solution: Solution) -> bool:
+    """Whether a solution serves anything; a fixed demand is served in full, however small."""
+    served = solution.theta * problem.demand.total_rate_per_s
+    return not problem.scale_demand or served > _LEAST_RATE_PER_S
 
 
 def _kept(search: Search, best: list[Found], found: Found) -> list[Found]:
@@ -184,8 +191,12 @@ def _at_least(wide: Candidate, narrow: Candidate) -> bool:
     )
 
 
-def bound(search: Search) -> float | None:
-    """Value of the objective that no cluster beats, by the bounding program; None if unknown."""
+def bound(search: Search, time_limit_s: float | None = None) -> float | None:
+    """Value of the objective that no cluster beats, by the bounding program; None if unknown.
+
+    ``time_limit_s`` is for each design; the scenario's where it is not given.
+    """
+    limit_s = search.case.scenario.time_limit_s if time_limit_s is None else time_limit_s
     simulation = search.case.scenario.simulation
     guide = search.guide
     bounds = []
@@ -197,9 +208,7 @@ def bound(search: Search) -> float | None:
             DESIGN_ROLES[design],
             simulation.duration_s - simulation.warmup_s,
         )
-        answer = solve(
-            search.problem(candidates), search.objective, search.case.scenario.time_limit_s
-        )
+        answer = solve(search.problem(candidates), search.objective, limit_s)
         if answer.optimal and answer.solution is None:
             continue
         if answer.bound is None:

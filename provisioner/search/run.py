@@ -23,6 +23,8 @@ from provisioner.search.unit_costs import unit_costs
 EXIT_OK, EXIT_LIMITS, EXIT_SLO, EXIT_STOPPED = 0, 3, 4, 5
 ESTIMATED = ("slo", "utilization", "mean_power_w", "requests_per_kwh")
 """Results that no simulation has measured: estimated, or null where there is no estimate."""
+_LEAST_BOUND_S = 2.0
+"""Time for the bound of each design where the search has used up its own."""
 _SCHEDULERS = {"split": "split", "mixed": "colocated", "hybrid": "mixed-pool"}
 
 
@@ -46,7 +48,8 @@ def run(case: Case, progress: Progress = lambda _: None) -> PlanResult:
 def _answer(search: Search, found: Found, started: float) -> PlanResult:
     case, theta = search.case, found.solution.theta
     plan = plan_of(found)
-    lower = bound(search)
+    left_s = case.scenario.time_limit_s - (time.monotonic() - started)
+    lower = bound(search, max(left_s, _LEAST_BOUND_S))
     value = search.objective.value(found.problem, found.solution)
     return replace(
         _started(case),

@@ -182,3 +182,24 @@ def test_requests_longer_than_the_memory_are_not_served_there():
     long = {**FIXED, "prompt_tokens": 70_000, "output_tokens": 5_000, "slo": "interactive"}
     long["slo"] = [{"metric": "tbt", "percentile": 50, "at_most_s": 1.0}]
     assert find(search_for(workloads=[long])) is None
+
+
+def test_throughput_far_below_the_nominal_rate_is_a_plan():
+    # Four machines serve a few requests per second, a tiny share of the 1e8 that were stated.
+    huge = {**FIXED, "rate_per_s": 1e8}
+    found = find(search_for(workloads=[huge], maximize="throughput", limits={"machines": 4}))
+    small = find(search_for(maximize="throughput", limits={"machines": 4}))
+    assert found.solution.theta * 1e8 == pytest.approx(small.solution.theta * 20, rel=1e-4)
+
+
+def test_machines_whose_names_differ_by_a_sign_are_two_candidates(tmp_path, monkeypatch):
+    from provisioner.inputs import catalogue
+
+    source = catalogue.find("hardware_profiles/machines", "machine type", "dgx-h100").read_text()
+    folder = tmp_path / "hardware_profiles" / "machines"
+    folder.mkdir(parents=True)
+    for name in ("box-1", "box.1"):
+        text = source.replace("name: dgx-h100", f"name: {name}", 1)
+        (folder / f"{name}.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert find(search_for(hardware=["box-1", "box.1"])) is not None
