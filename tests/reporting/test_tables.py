@@ -2,6 +2,7 @@ import dataclasses
 import re
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Group
 
 from provisioner.domain.result import Binding
@@ -156,16 +157,18 @@ def test_other_scripts_keep_their_letters_and_columns(drawn):
     rows = [["\u6771\u4eac", "5"], ["\u00e9t\u00e9", "50"]]
     lines = drawn(table(("place", ">n"), rows)).splitlines()
 
+    assert [text.split() for text in lines] == [["place", "n"], *rows]
     # a wide character takes two columns: the numbers still end in the same one
-    assert lines == ["place   n", "\u6771\u4eac    5", "\u00e9t\u00e9    50"]
+    assert len({cell_len(text) for text in lines}) == 1
 
 
 def test_a_table_without_headings_has_no_empty_line(drawn):
-    assert drawn(table(("", ""), [["a", "b"]])).splitlines() == ["a  b"]
+    assert drawn(table(("", ""), [["a", "b"]])).split() == ["a", "b"]
+    assert drawn(table(("", ""), [["a", "b"]])).count("\n") == 1
 
 
 def test_an_empty_table_is_its_headings(drawn):
-    assert drawn(table(("name", ">n"), [])).splitlines() == ["name  n"]
+    assert drawn(table(("name", ">n"), [])).split() == ["name", "n"]
 
 
 @pytest.mark.parametrize(
