@@ -7,7 +7,7 @@
     ├── UsageError     the command or call is contradictory exit code 2
     └── StoppedError   stopped before any plan was found    exit code 5
 
-An infeasible problem is a result with reasons (`domain.outcome.Outcome`), never an exception.
+An infeasible problem is a result with reasons (`domain.result.PlanResult`), never an exception.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ def _shown(path: Path) -> str:
     for root in catalogue.roots():
         if path.resolve().is_relative_to(root):
             return path.resolve().relative_to(root).as_posix()
-    return path.as_posix()
+    return path.resolve().as_posix()
 
 
 def changed_files(data: Mapping[str, Any], files: dict[str, str]) -> list[str]:

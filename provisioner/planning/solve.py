@@ -24,6 +24,7 @@ _CLOSE = 1e-7
 _NOTHING = 1e-9
 """HiGHS takes smaller coefficients for 0: a pool with no more time left than that does no work."""
 _MAX_RATIO_STEPS = 50
+_MOST_MACHINES = 1e9
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,7 @@ def most_machines(problem: Problem) -> tuple[int, ...]:
         Where throughput is the objective and a machine type may be bought without end.
     """
     if not problem.scale_demand:
+        _refuse_endless(problem)
         return tuple(_enough_alone(problem, j) for j in range(len(problem.candidates)))
     most = [_allowed(problem, j) for j in range(len(problem.candidates))]
     for candidate, count in zip(problem.candidates, most, strict=True):
@@ -196,6 +198,16 @@ def most_machines(problem: Problem) -> tuple[int, ...]:
                 "limit usd_per_hour, power_w, machines or rack_units, or its availability"
             )
     return tuple(math.floor(count * (1 + _CLOSE) + _CLOSE) for count in most)
+
+
+def _refuse_endless(problem: Problem) -> None:
+    """Refuse a demand that not even a billion machines of any kind serve: its unit is wrong."""
+    least = min(_enough_alone(problem, j) for j in range(len(problem.candidates)))
+    if least > _MOST_MACHINES:
+        raise InputError(
+            f"the demand of {problem.demand.total_rate_per_s:g} requests/s needs more than "
+            f"{_MOST_MACHINES:g} machines; check its unit"
+        )
 
 
 def _enough_alone(problem: Problem, j: int) -> int:

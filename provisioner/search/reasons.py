@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 
+from provisioner.capacity.guide import longest_requests
 from provisioner.capacity.unloaded import Reached, reached
 from provisioner.domain.base import Role
 from provisioner.domain.result import Reason
@@ -87,6 +88,27 @@ def _rounded_up(value: float) -> float:
     """Four significant digits, never below the value."""
     step = 10.0 ** (math.floor(math.log10(value)) - 3)
     return float(f"{math.ceil(value * (1 + _MARGIN) / step) * step:.6g}")
+
+
+def memory_reasons(search: Search) -> list[Reason]:
+    """Workloads with requests longer than the KV room of every instance."""
+    most = max(deployment.kv_room_tokens for deployment in search.guide.deployments)
+    demand = search.guide.demand
+    longest = longest_requests(demand, Role.TOKEN)
+    return [
+        Reason(
+            limit=f"{workload.name}: longest request",
+            value=float(longest[demand.workload == index].max()),
+            needed=float(math.floor(most)),
+            alone=True,
+            sentence=(
+                f"{workload.name}: requests of {longest[demand.workload == index].max():,.0f} "
+                f"tokens fit no machine; the largest KV-cache room is {most:,.0f} tokens"
+            ),
+        )
+        for index, workload in enumerate(demand.workloads)
+        if longest[demand.workload == index].max() > most
+    ]
 
 
 def limit_reasons(search: Search) -> list[Reason]:

@@ -17,11 +17,11 @@ from provisioner.planning import solver
 from provisioner.planning.solve import violations
 from provisioner.search.assemble import bindings_of, plan_of, pool_loads
 from provisioner.search.find import Found, Progress, Search, bound, find, prepare
-from provisioner.search.reasons import limit_reasons, slo_reasons
+from provisioner.search.reasons import limit_reasons, memory_reasons, slo_reasons
 from provisioner.search.unit_costs import unit_costs
 
 EXIT_OK, EXIT_LIMITS, EXIT_SLO, EXIT_STOPPED = 0, 3, 4, 5
-ESTIMATED = ("slo", "utilization", "mean_power_w", "requests_per_kwh")
+ESTIMATED = ("slo", "utilization", "mean_power_w", "requests_per_kwh", "holdout_pass_fraction")
 """Results that no simulation has measured: estimated, or null where there is no estimate."""
 _LEAST_BOUND_S = 2.0
 """Time for the bound of each design where the search has used up its own."""
@@ -142,7 +142,7 @@ def _infeasible(search: Search, started: float, progress: Progress) -> PlanResul
     """No plan: say which limit to move and to what value."""
     progress("looking for the reasons")
     case = search.case
-    reasons: list[Reason] = slo_reasons(search)
+    reasons: list[Reason] = slo_reasons(search) or memory_reasons(search)
     exit_code = EXIT_SLO
     if not reasons:
         reasons, exit_code = limit_reasons(search), EXIT_LIMITS

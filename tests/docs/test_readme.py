@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = sorted(set(re.findall(r"^(provisioner [a-z].*?)(?:\s+#.*)?$", README, re.MULTILINE)))
 
 
+@pytest.mark.skipif(
+    int(metadata.version("rich").split(".")[0]) < 15,
+    reason="rich before 15 lays tables out with other spaces than README.md quotes",
+)
 def test_quoted_outputs_are_current():
     run = subprocess.run(
         [sys.executable, "scripts/readme_outputs.py", "--check"], cwd=ROOT, check=False

@@ -3,6 +3,7 @@
 import pytest
 
 from provisioner.domain.scenario import Limits
+from provisioner.errors import InputError
 from provisioner.search.find import find
 from provisioner.search.reasons import limit_reasons, slo_reasons
 from provisioner.search.run import run
@@ -116,3 +117,17 @@ def test_exit_codes(fields, code):
     assert (result.status == "ok") is (code == 0)
     assert bool(result.reasons) is (code != 0)
     assert (result.plan is None) is (code != 0)
+
+
+def test_requests_longer_than_any_memory_are_the_reason():
+    # 72,114 KV tokens fit beside the weights on either machine; this request needs 80,010.
+    long = {**FIXED, "prompt_tokens": 80_000, "output_tokens": 10}
+    result = run(search_for(workloads=[long]).case)
+    assert result.exit_code == 4
+    (reason,) = result.reasons
+    assert (reason.value, reason.needed) == (80_010, 72_114)
+
+
+def test_a_demand_for_billions_of_machines_is_bad_input():
+    with pytest.raises(InputError, match="check its unit"):
+        run(search_for(workloads=[{**FIXED, "rate_per_s": 1e17}]).case)
