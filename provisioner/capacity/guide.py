@@ -25,7 +25,9 @@ from provisioner.performance.deployment import MIXED_FACTOR, Deployment
 
 KV_HEADROOM = 0.9
 """Share of the KV room that the mean may fill; the rest is for the variation of the batch."""
-POOL_SIZES = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
+POOL_SIZES = np.array(
+    [*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256]
+)
 """Pool sizes [machines] at which the headroom of a prompt pool steps up."""
 
 Chosen = NDArray[np.bool_]

@@ -31,6 +31,15 @@ BUDGETS = (
     (0.75, 3.00),
     (1.00, 5.00),
     (1.50, 10.0),
+    (2.00, 20.0),
+    (3.00, 40.0),
+    (5.00, 80.0),
+    (10.0, 160.0),
+    (20.0, 320.0),
+    (50.0, 640.0),
+    (1e2, 1280.0),
+    (1e3, 5000.0),
+    (1e4, 20000.0),
 )
 """TTFT budgets tried where E2E is limited: times the shape below for slowdowns, or seconds.
 

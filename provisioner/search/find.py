@@ -155,12 +155,16 @@ def programs(search: Search) -> Iterator[tuple[str, int, Problem]]:
     """Yield every program worth solving: (design, budget, problem)."""
     for design in search.case.scenario.designs:
         roles = DESIGN_ROLES[design]
-        seen: list[tuple[Candidate, ...]] = []
+        kept: list[tuple[int, tuple[Candidate, ...]]] = []
         for budget in search.guide.budgets:
             candidates = search.guide.candidates(roles, budget)
-            if serves_all(candidates, search.guide) and not _is_dominated(candidates, seen):
-                seen.append(candidates)
-                yield design, budget, search.problem(candidates)
+            if not serves_all(candidates, search.guide):
+                continue
+            if not any(_covers(other, candidates) for _, other in kept):
+                kept = [(i, other) for i, other in kept if not _covers(candidates, other)]
+                kept.append((budget, candidates))
+        for budget, candidates in kept:
+            yield design, budget, search.problem(candidates)
 
 
 def serves_all(candidates: tuple[Candidate, ...], guide: Guide) -> bool:
@@ -172,12 +176,8 @@ def serves_all(candidates: tuple[Candidate, ...], guide: Guide) -> bool:
     return True
 
 
-def _is_dominated(candidates: tuple[Candidate, ...], seen: list[tuple[Candidate, ...]]) -> bool:
-    """Whether an earlier budget allows everything that this one does."""
-    return any(_covers(earlier, candidates) for earlier in seen)
-
-
 def _covers(wide: tuple[Candidate, ...], narrow: tuple[Candidate, ...]) -> bool:
+    """Whether one budget's candidates allow everything that another's do."""
     by_name = {c.name: c for c in wide}
     return all(c.name in by_name and _at_least(by_name[c.name], c) for c in narrow)
 

@@ -78,6 +78,29 @@ def test_a_tighter_absolute_limit_is_never_better(metric):
         assert no_better("cost", tighter, looser)
 
 
+@pytest.mark.parametrize("objective", MINIMIZE + MAXIMIZE)
+@pytest.mark.parametrize("metric", ["ttft", "tbt", "e2e"])
+@pytest.mark.parametrize("key", ["at_most_slowdown", "at_most_s"])
+def test_a_limit_far_from_binding_changes_nothing(objective, metric, key):
+    alone = [limit for limit in slo(*SLO) if limit["metric"] != metric]
+    far = {"metric": metric, "percentile": 99, key: 1e4}
+    without = best_value(slo=alone, **asked(objective))
+    assert best_value(slo=[*alone, far], **asked(objective)) == pytest.approx(without, rel=CLOSE)
+
+
+@pytest.mark.parametrize("workload", ["azure-code", "azure-conv"])
+def test_loosening_an_e2e_limit_ends_at_the_plan_without_it(workload):
+    def cost(*e2e):
+        return best_value(
+            workloads=[{"name": workload, "rate_per_s": 7.7}],
+            slo=slo(("ttft", 99, 6.0), ("tbt", 99, 5.0), *e2e),
+        )
+
+    values = [cost(("e2e", 99, limit)) for limit in (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 1e3, 1e4)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] == pytest.approx(cost())
+
+
 @pytest.mark.parametrize("objective", ["cost", "throughput_per_usd"])
 def test_higher_prices_are_never_better(objective):
     def priced(a100, h100):
