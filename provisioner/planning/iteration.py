@@ -13,6 +13,7 @@ import pulp
 
 from provisioner.capacity.candidate import Candidate
 from provisioner.domain.base import Role
+from provisioner.domain.workload import FloatArray
 from provisioner.planning.problem import (
     Problem,
     Solution,
@@ -36,21 +37,27 @@ def rows(
     problem: Problem, variables: Variables, name: str, taken: Taken
 ) -> Iterator[tuple[str, Variable]]:
     """Yield one row per candidate that generates tokens and segment of its iteration time."""
-    demand = problem.demand
     for j, candidate in enumerate(problem.candidates):
         if not candidate.handles_tokens:
             continue
-        segments = zip(candidate.intercepts_s, candidate.slopes_s, strict=True)
-        for i, (intercept, slope) in enumerate(segments):
-            per_iteration, per_kv, per_instance = taken(candidate, float(intercept))
-            seconds = (slope + per_iteration) * demand.iterations
-            seconds = seconds + (candidate.context_s + per_kv) * demand.kv_token_iterations
-            if prompts_take_time(candidate):
-                seconds = seconds + candidate.prompt_s
-            weights = demand.rate_per_s * seconds
-            load = pulp.lpSum(float(weights[k]) * y for k, y in variables.serve[j].items())
+        for i, (weight, per_instance) in enumerate(weights(problem, candidate, taken)):
+            load = pulp.lpSum(float(weight[k]) * y for k, y in variables.serve[j].items())
             room = candidate.instances * (1 - per_instance) * variables.machines[j]
             yield f"{name}__{candidate.name}__{i}", load <= room
+
+
+def weights(
+    problem: Problem, candidate: Candidate, taken: Taken
+) -> Iterator[tuple[FloatArray, float]]:
+    """Yield (instances that each whole class takes, share of an instance lost) per segment."""
+    demand = problem.demand
+    for intercept, slope in zip(candidate.intercepts_s, candidate.slopes_s, strict=True):
+        per_iteration, per_kv, per_instance = taken(candidate, float(intercept))
+        seconds = (slope + per_iteration) * demand.iterations
+        seconds = seconds + (candidate.context_s + per_kv) * demand.kv_token_iterations
+        if prompts_take_time(candidate):
+            seconds = seconds + candidate.prompt_s
+        yield demand.rate_per_s * seconds, per_instance
 
 
 def shortages(

@@ -21,6 +21,7 @@ from provisioner.domain.base import Role
 from provisioner.domain.case import Case
 from provisioner.domain.scenario import DESIGN_ROLES
 from provisioner.errors import StoppedError
+from provisioner.planning.balance import balanced
 from provisioner.planning.objective import Objective
 from provisioner.planning.objectives import BY_NAME, cost, machines, power
 from provisioner.planning.problem import Problem, Solution
@@ -114,14 +115,18 @@ def find(search: Search, progress: Progress = lambda _: None) -> Found | None:
                 found = Found(design, budget, problem, answer.solution, answer)
                 best = _kept(search, best, found)
         if best:
-            return replace(_tie_broken(search, best, deadline), complete=complete)
+            return _balanced(replace(_tie_broken(search, best, deadline), complete=complete))
     except KeyboardInterrupt:
         if not best:
             raise
-        return replace(best[0], complete=False)
+        return _balanced(replace(best[0], complete=False))
     if not complete:
         raise StoppedError("the time limit was reached before any plan was found")
     return None
+
+
+def _balanced(found: Found) -> Found:
+    return replace(found, solution=balanced(found.problem, found.solution))
 
 
 def _serves(problem: Problem, solution: Solution) -> bool:

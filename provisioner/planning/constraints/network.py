@@ -25,12 +25,12 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
     for j, candidate in enumerate(problem.candidates):
         if candidate.role is Role.MIXED:
             continue
-        share = _machines_per_share(problem, j)
+        share = machines_per_share(problem, j)
         used = pulp.lpSum(float(share[k]) * x for k, x in variables.serve[j].items())
         yield f"network__{candidate.name}", used <= variables.machines[j]
 
 
-def _machines_per_share(problem: Problem, j: int) -> FloatArray:
+def machines_per_share(problem: Problem, j: int) -> FloatArray:
     """Machines' worth of bandwidth that serving a whole class takes, per class."""
     candidate, demand = problem.candidates[j], problem.demand
     kv_bytes = candidate.deployment.model.kv_bytes_per_token
