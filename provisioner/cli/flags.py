@@ -113,6 +113,8 @@ def _workloads(given: Data, base: Data) -> Data:
     if pace and len(entries) > 1:
         names = ", ".join(f"--{flag.replace('_', '-')}" for flag in pace)
         raise UsageError(f"{names} needs a single workload; use --workload NAME=RATE for several")
+    if pace.keys() & {"rate", "speedup"} and any("=" in text for text in given.get("workload", [])):
+        raise UsageError("--workload NAME=RATE states the rate already; leave --rate and --speedup")
     return {"workloads": [_paced(entry, pace) for entry in entries]} if entries else {}
 
 

@@ -106,6 +106,11 @@ def progress(sentence: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"{sentence}: {text}")
 
 
+def say(message: str) -> None:
+    """Print a remark for people, on standard error."""
+    _write(sys.stderr, f"{message}\n")
+
+
 def report_error(message: str, *, as_json: bool, as_text: bool = True) -> None:
     """Print an error on standard error, and as JSON where that was asked for."""
     if as_text:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from provisioner.cli.app import Changes, Force, Json
-from provisioner.cli.output import progress, show
+from provisioner.cli.output import progress, say, show
 
 if TYPE_CHECKING:
     from provisioner.domain.result import PlanResult
@@ -122,6 +122,8 @@ def plan(
     with progress("planning") as moved_on:
         result = _plan(scenario, flags, changes or [], out, force, moved_on)
     _show(result, as_json=as_json)
+    if out is not None:
+        say(f"written: {out}")
     raise typer.Exit(result.exit_code)
 
 

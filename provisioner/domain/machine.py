@@ -21,6 +21,7 @@ from provisioner.domain.base import (
     Quality,
     refuse_repeats,
 )
+from provisioner.errors import unknown_name
 
 _DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
 
@@ -62,6 +63,21 @@ class PowerCap(Noun):
     stretch: Annotated[tuple[StretchPoint, ...], Field(min_length=1)]
 
 
+_FIGURES = (
+    "accelerators",
+    "accelerator_memory_bytes",
+    "accelerator_idle_power_w",
+    "accelerator_max_power_w",
+    "network_bytes_per_s",
+    "host_link_bytes_per_s",
+    "transfer_floor_s",
+    "server_idle_power_w",
+    "provisioned_power_w",
+    "rack_units",
+)
+_UNSTATED = Provenance(quality=Quality.ESTIMATED, source="not stated")
+
+
 class Machine(Noun):
     """One machine type; the smallest thing one can buy or rent.
 
@@ -84,13 +100,21 @@ class Machine(Noun):
     rack_units: Positive
     usd_per_hour: NonNegative | None = None
     cap: PowerCap | None = None
-    sources: dict[str, Provenance]
+    sources: dict[str, Provenance] = {}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        for key in self.sources:
+            if key not in _FIGURES:
+                raise ValueError(str(unknown_name("figure", key, _FIGURES, "sources")))
         if self.cap is not None and self.cap.of != self.hardware:
             raise ValueError(f"cap.of is {self.cap.of!r}, must be the hardware {self.hardware!r}")
         return self
+
+    @property
+    def origins(self) -> dict[str, Provenance]:
+        """Where every figure comes from; one whose source is not stated counts as estimated."""
+        return {key: self.sources.get(key, _UNSTATED) for key in _FIGURES}
 
     @property
     def price_usd_per_hour(self) -> float:
@@ -103,10 +127,10 @@ class Price(Noun):
 
     hardware: Name
     usd_per_hour: Positive
-    sku: str
+    sku: str = ""
     source: Annotated[str, Field(min_length=1)]
-    date: Date
-    certainty: Literal["H", "M", "L"]
+    date: Date | None = None
+    certainty: Literal["H", "M", "L"] = "M"
 
 
 class PriceList(Noun):

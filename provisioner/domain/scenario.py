@@ -102,8 +102,8 @@ class WorkloadEntry(Noun):
             raise ValueError("give a trace or fixed lengths, not both")
         if self.rate_per_s is not None and (self.rate is not None or self.speedup is not None):
             raise ValueError("give rate_per_s, or rate and speedup, not both")
-        if self.trace is None and (self.rate is not None or self.speedup is not None):
-            raise ValueError("rate and speedup need a trace")
+        if self.prompt_tokens is not None and (self.rate is not None or self.speedup is not None):
+            raise ValueError("fixed lengths have no rate of their own; give rate_per_s")
         return self
 
 

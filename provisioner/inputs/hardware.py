@@ -32,14 +32,11 @@ POINT_COLUMNS = (
     "prompt_tokens",
     "batch",
     "output_tokens",
-    "generated_tokens",
     "time_s",
-    "runs",
-    "repeats_s",
     "quality",
     "source",
-    "dropped",
 )
+OPTIONAL_POINT_COLUMNS = ("generated_tokens", "runs", "repeats_s", "dropped")
 POWER_COLUMNS = ("model", "tensor_parallel", "phase", "load", "power_w", "quality", "source")
 _ANY = "any"
 MachineOrModel = TypeVar("MachineOrModel", Machine, Model)
@@ -174,7 +171,7 @@ def read_profiles(model: str, accelerator: str, where: str = "") -> dict[int, Pr
             f"{place}no {lacking} of {model} on {accelerator} (measured: "
             f"{', '.join(profiled_accelerators(model)) or 'none'})"
         )
-    rows = list(read_rows(paths[0], POINT_COLUMNS))
+    rows = list(read_rows(paths[0], POINT_COLUMNS, OPTIONAL_POINT_COLUMNS))
     _refuse_repeated_cells(rows)
     power_rows = list(read_rows(paths[1], POWER_COLUMNS))
     sizes = sorted({row.whole("tensor_parallel") for row in rows})
@@ -232,6 +229,8 @@ def _quality(row: Row) -> Quality:
 
 def _repeats(row: Row) -> tuple[float, ...]:
     """Single runs of a cell, whose number and median must be what the row says."""
+    if not row.cells["repeats_s"].strip():
+        return (row.positive("time_s"),)
     texts = row.cells["repeats_s"].split(";")
     repeats = tuple(
         Row(row.path, row.number, {"repeats_s": text}).positive("repeats_s") for text in texts
@@ -261,7 +260,7 @@ def _token_point(row: Row) -> TokenPoint:
         prompt_tokens=row.whole("prompt_tokens"),
         batch=row.whole("batch"),
         output_tokens=row.whole("output_tokens"),
-        generated_tokens=row.whole("generated_tokens"),
+        generated_tokens=row.whole_or_none("generated_tokens") or row.whole("output_tokens"),
         time_s=row.positive("time_s"),
         repeats_s=_repeats(row),
         quality=_quality(row),

@@ -12,7 +12,7 @@ from provisioner.domain.case import Case
 from provisioner.domain.machine import Machine
 from provisioner.domain.model import Model
 from provisioner.domain.profile import Profile
-from provisioner.domain.scenario import Scenario
+from provisioner.domain.scenario import DESIGN_ROLES, Scenario
 from provisioner.domain.slo import Slo
 from provisioner.domain.workload import Workload
 from provisioner.errors import InputError, unknown_name
@@ -61,7 +61,7 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
         references=references,
         workloads=workloads,
         files=_hashes(files),
-        notes=(*_limit_notes(scenario, machines), *notes),
+        notes=(*_limit_notes(scenario, machines), *_choice_notes(scenario), *notes),
     )
 
 
@@ -115,6 +115,18 @@ def _limit_notes(scenario: Scenario, machines: tuple[Machine, ...]) -> Iterator[
     for name, count in scenario.existing.items():
         if count and name not in chosen:
             yield f"existing: {count} {name} stay unused, no machine type in hardware is one"
+
+
+def _choice_notes(scenario: Scenario) -> Iterator[str]:
+    """Note stored machine types that nobody asked for or declined, and spares of unused roles."""
+    if "hardware" not in scenario.model_fields_set:
+        others = set(catalogue.stored(hardware.MACHINES)) - set(scenario.hardware_names)
+        if others:
+            yield f"not candidates, as hardware does not name them: {', '.join(sorted(others))}"
+    roles = {role for design in scenario.designs for role in DESIGN_ROLES[design]}
+    for role, count in scenario.spares.items():
+        if count and role not in roles:
+            yield f"spares: no design that is planned has machines in the {role.value} role"
 
 
 def _profiles(

@@ -75,8 +75,12 @@ class Row:
         return int(value)
 
 
-def read_rows(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
-    """Yield the rows of a CSV file that has exactly these columns; blank lines are skipped.
+def read_rows(
+    path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file that has these columns and no others.
+
+    Blank lines are skipped; an optional column that is not there is empty.
 
     Raises
     ------
@@ -87,9 +91,11 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
     lines = _lines(path)
     _, header = next(lines, (0, []))
     header = [name.strip() for name in header]
-    if sorted(header) != sorted(columns):
+    absent = [name for name in optional if name not in header]
+    if sorted(header + absent) != sorted(columns + optional):
         found = describe(", ".join(header)) if header else "none"
-        raise InputError(f"{path}: the columns must be {', '.join(columns)}; found {found}")
+        needed = ", ".join(columns) + "".join(f", {name} (optional)" for name in optional)
+        raise InputError(f"{path}: the columns must be {needed}; found {found}")
     empty = True
     for number, cells in lines:
         if len(cells) != len(header):
@@ -97,7 +103,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
                 f"{path}: row {number}: {len(header)} cells needed, found {len(cells)}"
             )
         empty = False
-        yield Row(path, number, dict(zip(header, cells, strict=True)))
+        yield Row(path, number, dict.fromkeys(absent, "") | dict(zip(header, cells, strict=True)))
     if empty:
         raise InputError(f"{path}: no rows")
 

@@ -247,12 +247,27 @@ def lengths_and_rate(
         lengths = histogram_of(np.array([entry.prompt_tokens]), np.array([entry.output_tokens]))
         return lengths, entry.rate_per_s, "fixed lengths", []
     record = read_length_record(entry.name, where)
-    rate = entry.rate_per_s or record.mean_rate_per_s
-    if rate is None:
-        raise InputError(f"{where}: rate_per_s is missing and the workload has no rate of its own")
-    notes = [] if entry.rate_per_s else [_own_rate_note(entry.name, rate)]
+    rate, notes = _stored_rate(entry, record, where)
     notes += unit_notes(entry.name, record.mean_rate_per_s)
     return record.histogram, rate, record.source, notes
+
+
+def _stored_rate(entry: WorkloadEntry, record: LengthRecord, where: str) -> tuple[float, list[str]]:
+    """Rate of a stored workload: the one given, that of its busiest minute, or its mean."""
+    if entry.rate_per_s is not None:
+        return entry.rate_per_s, []
+    if entry.rate is not None:
+        if entry.rate != "peak_60s" or record.peak_60s_per_s is None:
+            known = "" if record.peak_60s_per_s is None else "; peak_60s is stored"
+            raise InputError(f"{where}: rate {entry.rate} needs the trace itself{known}")
+        note = f"{entry.name}: the rate is that of the busiest minute, the lengths of all requests"
+        return record.peak_60s_per_s * (entry.speedup or 1.0), [note]
+    rate = record.mean_rate_per_s
+    if rate is None:
+        raise InputError(f"{where}: rate_per_s is missing and the workload has no rate of its own")
+    if entry.speedup is not None:
+        return rate * entry.speedup, []
+    return rate, [_own_rate_note(entry.name, rate)]
 
 
 def _own_rate_note(name: str, rate: float) -> str:

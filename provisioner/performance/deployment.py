@@ -151,7 +151,7 @@ def _assumptions(machine: Machine, profile: Profile) -> Iterator[str]:
     if machine.cap is not None:
         phases = [p.phase.value for p in machine.cap.stretch if p.quality in weak]
         if phases:
-            yield f"{machine.name}: the slow-down by its power cap is not measured"
+            yield f"{machine.name}: the slow-down by its power cap is estimated, not measured"
     times = {p.quality for p in profile.prompt} | {p.quality for p in profile.token}
     times &= weak
     if times:
@@ -159,6 +159,6 @@ def _assumptions(machine: Machine, profile: Profile) -> Iterator[str]:
     powers = {point.quality for point in (*profile.prompt_power, *profile.token_power)} & weak
     if powers:
         yield f"{profile.name}: power per phase is {', '.join(sorted(powers))}"
-    fields = sorted(key for key, origin in machine.sources.items() if origin.quality in weak)
+    fields = sorted(key for key, origin in machine.origins.items() if origin.quality in weak)
     if fields:
         yield f"{machine.name}: {', '.join(fields)} estimated or synthetic"

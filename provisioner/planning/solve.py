@@ -17,6 +17,7 @@ from provisioner.errors import InputError
 from provisioner.planning import solver
 from provisioner.planning.constraints import CONSTRAINTS
 from provisioner.planning.objective import Objective
+from provisioner.planning.objectives import throughput
 from provisioner.planning.problem import Problem, Solution, per_request
 from provisioner.planning.variables import Variable, Variables, declare, read_solution
 
@@ -55,8 +56,8 @@ def solve(
 ) -> Answer:
     """Optimise; among equal optima take the one that is best by ``prefer``, in order.
 
-    With ``no_worse_than`` only solutions at least that good are looked for. A ratio knows neither:
-    a smaller cluster of the same ratio is as good, down to none.
+    With ``no_worse_than`` only solutions at least that good are looked for; a ratio does not know
+    it. Preferences among equal ratios are among clusters of the same throughput.
 
     Raises
     ------
@@ -69,6 +70,7 @@ def solve(
     scaled = per_request(problem) if problem.scale_demand else problem
     if hasattr(objective, "PER"):
         answer = _solve_ratio(scaled, objective, deadline)
+        answer = _preferred(scaled, answer, [throughput, spent_by(objective)], deadline, prefer)
     else:
         answer = _solve_in_order(scaled, objective, deadline, prefer, no_worse_than)
     if answer.solution is None or not problem.scale_demand:
@@ -87,7 +89,18 @@ def _solve_in_order(
     """Optimise the objective, then each that is preferred among the optima of those before."""
     cutoff = [] if no_worse_than is None else [(objective, no_worse_than)]
     answer = _solve_linear(problem, objective, deadline, cutoff)
-    held = [objective]
+    return _preferred(problem, answer, [objective], deadline, prefer)
+
+
+def _preferred(
+    problem: Problem,
+    answer: Answer,
+    reached: list[Objective],
+    deadline: float,
+    prefer: tuple[Objective, ...],
+) -> Answer:
+    """Among the solutions that are as good by what is reached, the best by each preference."""
+    held = list(reached)
     for other in prefer:
         if answer.solution is None or not answer.optimal:
             return answer

@@ -27,6 +27,7 @@ from provisioner.reporting.records import (
     pool_record,
     slo_record,
     summary_record,
+    unit_cost_record,
 )
 
 POOL_COLUMNS = (
@@ -56,7 +57,27 @@ SLO_COLUMNS = (
     "high",
     "ok",
 )
-FILES = ("plan.csv", "routing.csv", "slo.csv", "summary.csv", "inputs.yaml", "model.lp")
+BINDING_COLUMNS = ("where", "limit", "used")
+UNIT_COST_COLUMNS = (
+    "machine",
+    "tensor_parallel",
+    "phase",
+    "tokens_per_s",
+    "usd_per_million_tokens",
+    "wh_per_thousand_tokens",
+    "machines_if_alone",
+    "note",
+)
+FILES = (
+    "plan.csv",
+    "routing.csv",
+    "slo.csv",
+    "binding.csv",
+    "unit_costs.csv",
+    "summary.csv",
+    "inputs.yaml",
+    "model.lp",
+)
 """Files of a run."""
 _PACKAGES = ("provisioner", "pulp", "highspy", "numpy", "pandas", "scipy")
 
@@ -145,6 +166,9 @@ def run_texts(result: PlanResult, case: Case, folder: Path) -> dict[str, str]:
         texts["plan.csv"] = table_text(POOL_COLUMNS, pools)
         texts["routing.csv"] = table_text(ROUTING_COLUMNS, shares)
         texts["slo.csv"] = table_text(SLO_COLUMNS, metrics)
+        texts["binding.csv"] = table_text(BINDING_COLUMNS, map(vars, result.binding))
+        unit_costs = map(unit_cost_record, result.unit_costs)
+        texts["unit_costs.csv"] = table_text(UNIT_COST_COLUMNS, unit_costs)
     texts["summary.csv"] = table_text(SUMMARY_COLUMNS, [summary_record(result)])
     texts["inputs.yaml"] = inputs_text(case, folder)
     if result.model_lp:

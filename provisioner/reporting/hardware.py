@@ -76,7 +76,7 @@ def machine_details(machine: Machine, prices: PriceList) -> Record:
             "quality": origin.quality.value,
             "source": origin.source,
         }
-        for key, origin in machine.sources.items()
+        for key, origin in machine.origins.items()
     ]
     return {
         **machine_record(machine, prices),

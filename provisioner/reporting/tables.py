@@ -20,6 +20,15 @@ from provisioner.units import WATTS_PER_KW
 _DASH = "-"
 _LEAST_TEXT_WIDTH = 32
 """Words up to this long are not broken either, so that names can be copied."""
+_OBJECTIVES = {
+    "cost": ("costs less than", "$/h", 1.0),
+    "power": ("needs less than", "kW", 1 / WATTS_PER_KW),
+    "machines": ("has fewer than", "machines", 1.0),
+    "throughput": ("serves more than", "requests/s", 1.0),
+    "throughput_per_usd": ("serves more than", "requests/s per $/h", 1.0),
+    "throughput_per_watt": ("serves more than", "requests/s per kW", WATTS_PER_KW),
+}
+"""How a bound on each objective reads: verb, unit, and factor into that unit."""
 _MANY = 1e4
 """From here on a rate is shown without decimals."""
 
@@ -38,20 +47,37 @@ def _plan(record: Record) -> Iterator[RenderableType]:
     slo = record["slo"]
     against = f", against {slo['reference']}" if slo["reference"] else ""
     yield _titled(f"SLO {slo['name']}{against} ({slo['source']})", _slo_table(record))
-    yield _titled("What binds", _binding_table(record))
-    title = "Unit economics at the SLO, each type serving a phase alone"
+    yield _titled(
+        "What binds: the fullest limit of each pool, and the site's", _binding_table(record)
+    )
+    strictest = "the strictest SLO" if len(record["workloads"]) > 1 else "the SLO"
+    title = f"Unit economics at {strictest}, each type serving a phase alone"
     yield _titled(title, _unit_cost_table(record))
 
 
 def _headline(record: Record) -> str:
     pools = ", ".join(
-        f"{pool['machines']} {pool['machine']} ({pool['role']})" for pool in record["pools"]
+        f"{pool['machines']:,} {_short_name(pool, record['pools'])} ({pool['role']})"
+        for pool in record["pools"]
     )
     serve = "machine serves" if record["machines"] == 1 else "machines serve"
+    owned = sum(pool["existing"] for pool in record["pools"])
     return (
-        f"{record['machines']} {serve} {_rate(record['rate_per_s'])} requests/s for "
-        f"{record['usd_per_hour']:,.2f} $/h and {_kw(record)} kW: {pools}"
+        f"{record['machines']:,} {serve} {_rate(record['rate_per_s'])} requests/s for "
+        f"{record['usd_per_hour']:,.2f} $/h{_of_which(owned)} and {_kw(record)} kW: {pools}"
     )
+
+
+def _short_name(pool: Record, pools: list[Record]) -> str:
+    """A pool's machine type; with its tensor parallelism where its role has several of them."""
+    name: str = pool["machine"]
+    alike = [p for p in pools if (p["role"], p["machine"]) == (pool["role"], name)]
+    return name if len(alike) == 1 else f"{name}/tp{pool['tensor_parallel']}"
+
+
+def _of_which(owned: int) -> str:
+    """What the rent leaves out."""
+    return f" ({owned:,} owned, free of rent)" if owned else ""
 
 
 def _terms(record: Record) -> str:
@@ -70,7 +96,9 @@ def _proof(record: Record) -> str:
     if record["bound"] is None:
         return "not proved, no bound known"
     gap = _number(record["gap"], ".0%")
-    return f"not proved: no cluster is better than {record['bound']:,.6g} (gap {gap})"
+    side, unit, scale = _OBJECTIVES[record["objective"]]
+    bound = f"{record['bound'] * scale:,.6g} {unit}"
+    return f"not proved; what is sure: no cluster {side} {bound} (gap {gap})"
 
 
 def _pool_table(record: Record) -> Table:
@@ -79,14 +107,14 @@ def _pool_table(record: Record) -> Table:
         (
             pool["role"],
             f"{pool['machine']}/tp{pool['tensor_parallel']}",
-            *(str(pool[key]) for key in ("machines", "spares", "existing")),
+            *(f"{pool[key]:,}" for key in ("machines", "spares", "existing")),
             _number(pool["utilization"], ".0%"),
             *_sizes(pool),
         )
         for pool in pools
     ]
-    spares, owned = (str(sum(pool[key] for pool in pools)) for key in ("spares", "existing"))
-    total = ("all", "", str(record["machines"]), spares, owned, "", *_sizes(record))
+    spares, owned = (f"{sum(pool[key] for pool in pools):,}" for key in ("spares", "existing"))
+    total = ("all", "", f"{record['machines']:,}", spares, owned, "", *_sizes(record))
     headings = ("role", "machine", ">machines", ">spare", ">owned", ">used", ">$/h", ">kW", ">U")
     return table(headings, [*rows, total])
 
@@ -142,7 +170,7 @@ def _unit_cost_table(record: Record) -> Table:
             _number(row["tokens_per_s"], ",.0f"),
             _number(row["usd_per_million_tokens"], ".3f"),
             _number(row["wh_per_thousand_tokens"], ".3f"),
-            _number(row["machines_if_alone"], "d"),
+            _number(row["machines_if_alone"], ",d"),
             row["note"],
         )
         for row in record["unit_costs"]
@@ -155,7 +183,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _rate(value: float) -> str:
-    return f"{value:.4g}" if value < _MANY else f"{value:,.0f}"
+    return f"{value:,.4g}" if value < _MANY else f"{value:,.0f}"
 
 
 def _reasons(record: Record) -> Iterator[RenderableType]:

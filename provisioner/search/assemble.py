@@ -114,7 +114,7 @@ def bindings_of(found: Found) -> tuple[Binding, ...]:
 
 
 def _ratio(used: float, value: float) -> float:
-    return used / value if value else float(used > 0)
+    return used / value if value else 1.0
 
 
 def _pool_binding(found: Found, j: int) -> Binding:

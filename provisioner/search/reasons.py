@@ -67,7 +67,7 @@ def _worst_excess(choice: Reached, limits: tuple[SloLimit, ...]) -> float:
 def _slo_reason(workload: str, limit: SloLimit, value: float, *, alone: bool) -> Reason:
     needed = _rounded_up(value) if math.isfinite(value) else None
     unit = "x" if limit.unit == "slowdown" else " s"
-    others = "" if alone else ", together with the others named"
+    others = "" if alone else ", and the other limits named have to move too"
     return Reason(
         limit=f"{workload}: {limit.label}",
         value=limit.limit,
@@ -179,7 +179,7 @@ def _together(problems: list[Problem], deadline: float) -> list[Reason]:
 def _limit_reason(limit: Limit, needed: float, *, alone: bool) -> Reason:
     needed = round(needed, 2)
     unit = limit.unit.removesuffix("s") if limit.value == 1 else limit.unit
-    others = "" if alone else ", together with the others named"
+    others = "" if alone else ", and the other limits named have to move too"
     return Reason(
         limit=f"limits.{limit.key}",
         value=limit.value,
@@ -187,6 +187,7 @@ def _limit_reason(limit: Limit, needed: float, *, alone: bool) -> Reason:
         alone=alone,
         sentence=(
             f"limits.{limit.key} of {limit.value:,.10g} {unit} is too small; "
-            f"{needed:,.10g} {limit.unit} is the least that would do{others}"
+            f"{needed:,.10g} {limit.unit} is the least that would do, by the latency estimate"
+            f"{others}"
         ),
     )

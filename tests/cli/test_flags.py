@@ -258,6 +258,12 @@ def test_a_rate_does_not_tell_which_of_the_files_workloads_it_is_for():
         scenario_changes({"rate": "5"}, two)
 
 
+@pytest.mark.parametrize("pace", ["rate", "speedup"])
+def test_a_rate_is_not_stated_twice(pace):
+    with pytest.raises(UsageError, match="NAME=RATE states the rate already"):
+        scenario_changes({"workload": ["azure-conv=50"], pace: "70"}, {})
+
+
 def test_an_slo_for_one_workload_leaves_the_others():
     two = {"workloads": [{"name": "a", "rate_per_s": 1}, {"name": "b", "rate_per_s": 1}]}
     changed = scenario_changes({"slo": ["b=strict", "interactive"]}, two)

@@ -36,6 +36,17 @@ COLUMNS = {
         "high",
         "ok",
     ],
+    "binding.csv": ["where", "limit", "used"],
+    "unit_costs.csv": [
+        "machine",
+        "tensor_parallel",
+        "phase",
+        "tokens_per_s",
+        "usd_per_million_tokens",
+        "wh_per_thousand_tokens",
+        "machines_if_alone",
+        "note",
+    ],
     "summary.csv": [
         "schema_version",
         "status",
@@ -67,8 +78,8 @@ COLUMNS = {
         "warnings",
     ],
 }
-FILES = ["inputs.yaml", "model.lp", "plan.csv", "routing.csv", "slo.csv", "summary.csv"]
-TABLES = ("plan.csv", "routing.csv", "slo.csv")
+TABLES = ("plan.csv", "routing.csv", "slo.csv", "binding.csv", "unit_costs.csv")
+FILES = sorted([*TABLES, "inputs.yaml", "model.lp", "summary.csv"])
 
 
 def names_in(folder):

@@ -147,8 +147,11 @@ def test_a_wrong_count_of_machines_names_the_machine(provisioner, flag, text):
         (["--tensor-parallel", "3"], "tensor_parallel: 3 is not measured for bloom-176b"),
         (["--tensor-parallel", HUGE], "tensor_parallel.0: a whole number of ordinary size"),
         (["--rate", "peak"], "workloads.0.rate: peak_<seconds>s is needed"),
-        (["--rate", "peak_60s"], "rate and speedup need a trace"),
-        (["--speedup", "2"], "rate and speedup need a trace"),
+        (["--rate", "peak_30s"], "azure-conv: rate peak_30s needs the trace itself; peak_60s is"),
+        (
+            ["--prompt-tokens", "5", "--output-tokens", "6", "--speedup", "2"],
+            "fixed lengths have no rate of their own; give rate_per_s",
+        ),
         (["--prompt-tokens", "5"], "prompt_tokens and output_tokens go together"),
         (
             ["--prompt-tokens", "5", "--output-tokens", "6"],

@@ -43,6 +43,8 @@ def test_commands_are_accepted(command, monkeypatch, tmp_path):
         "arrival_s,prompt_tokens,output_tokens\n0,100,10\n61,200,20\n130,50,5\n"
     )
     monkeypatch.chdir(tmp_path)
+    if "our-box" in command:
+        write_own_machine(tmp_path)
     if "--workload chat" in command:
         run_cli(cli, monkeypatch, "provisioner workload import requests.csv --name chat")
     monkeypatch.setattr(
@@ -50,6 +52,14 @@ def test_commands_are_accepted(command, monkeypatch, tmp_path):
     )
     run_cli(cli, monkeypatch, command.split(">")[0])
     assert seen or " workload " in command or resolve is None
+
+
+def write_own_machine(folder):
+    """Write the machine type and price list of the README."""
+    for text in re.findall(r"```yaml\n(# hardware_profiles.*?)```", README, re.DOTALL):
+        path = folder / text.split("\n")[0].removeprefix("# ")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 def run_cli(cli, monkeypatch, command):
@@ -76,3 +86,34 @@ def test_python_example_runs(tmp_path, monkeypatch):
     (tmp_path / "scenario.yaml").write_text(text)
     exec(re.search(r"```python\n(.*?)```", README, re.DOTALL)[1], {})
     assert (tmp_path / "results" / "doubled" / "plan.csv").is_file()
+
+
+def test_own_machine_types_can_be_made_as_described(tmp_path, monkeypatch, capsys):
+    """The files of the README, written as they stand, plan on a machine type of one's own."""
+    from provisioner import cli
+
+    write_own_machine(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run_cli(cli, monkeypatch, "provisioner plan --hardware our-box,dgx-h100 --prices ours")
+    assert "our-box" in capsys.readouterr().out
+
+
+def test_own_measured_points_can_be_made_as_described(tmp_path, monkeypatch, capsys):
+    from provisioner import cli
+
+    machine = re.search(r"```yaml\n(# hardware_profiles/machines.*?)```", README, re.DOTALL)[1]
+    points, power = re.findall(r"```csv\n(.*?)```", README, re.DOTALL)
+    for name, text in (
+        ("machines/our-box.yaml", machine.replace("h100-sxm-80gb", "new-card")),
+        ("points/bloom-176b/new-card.csv", points),
+        ("power/new-card.csv", power),
+    ):
+        path = tmp_path / "hardware_profiles" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    flags = "--hardware our-box --set hardware.our-box.usd_per_hour=30"
+    run_cli(cli, monkeypatch, f"provisioner plan {flags} --slo interactive --rate 5")
+    assert "our-box" in capsys.readouterr().out
+    run_cli(cli, monkeypatch, "provisioner plan")
+    assert "not candidates, as hardware does not name them: our-box" in capsys.readouterr().out

@@ -32,6 +32,9 @@ def scenario_problem(**fields):
     return found[0]
 
 
+FIXED = {"rate_per_s": None, "prompt_tokens": 3, "output_tokens": 3}
+
+
 def workload_problem(**fields):
     return scenario_problem(workloads=[{**WORKLOAD, **fields}])
 
@@ -168,7 +171,7 @@ def test_a_wrong_value_of_a_scenario(fields, message):
         ),
         ({"trace": "t", "prompt_tokens": 1, "output_tokens": 1}, "workloads.0: give a trace or f"),
         ({"trace": "t", "speedup": 2}, "workloads.0: give rate_per_s, or rate and speedup, not b"),
-        ({"rate_per_s": None, "speedup": 2}, "workloads.0: rate and speedup need a trace"),
+        ({**FIXED, "speedup": 2}, "workloads.0: fixed lengths have no rate of t"),
     ],
 )
 def test_a_wrong_value_of_a_workload(fields, message):

@@ -11,6 +11,7 @@ from provisioner.domain.scenario import Override
 from provisioner.errors import InputError
 from provisioner.inputs import hardware
 from provisioner.inputs.hardware import (
+    OPTIONAL_POINT_COLUMNS,
     POINT_COLUMNS,
     POWER_COLUMNS,
     price_machines,
@@ -53,7 +54,10 @@ def profiles(here, write):
     """Read a made-up profile of the model 'tiny' on the accelerator 'card'."""
 
     def read(points=(PROMPT, TOKEN), power=tuple(POWER)):
-        write("hardware_profiles/points/tiny/card.csv", table(POINT_COLUMNS, points))
+        write(
+            "hardware_profiles/points/tiny/card.csv",
+            table((*POINT_COLUMNS, *OPTIONAL_POINT_COLUMNS), points),
+        )
         write("hardware_profiles/power/card.csv", table(POWER_COLUMNS, power))
         return read_profiles("tiny", "card")
 
@@ -305,7 +309,10 @@ def test_a_missing_profile_is_refused(here, write):
         read_profiles("bloom-176b", "card", "slo")
     with pytest.raises(InputError, match=r"no measured points of tiny on card \(measured: none\)"):
         read_profiles("tiny", "card")
-    write("hardware_profiles/points/tiny/card.csv", table(POINT_COLUMNS, [PROMPT, TOKEN]))
+    write(
+        "hardware_profiles/points/tiny/card.csv",
+        table((*POINT_COLUMNS, *OPTIONAL_POINT_COLUMNS), [PROMPT, TOKEN]),
+    )
     with pytest.raises(InputError, match="no power of tiny on card"):
         read_profiles("tiny", "card")
 

@@ -8,6 +8,7 @@ from provisioner.errors import InputError
 from provisioner.inputs import hardware
 from provisioner.inputs.resolve import changed_files, resolve
 from provisioner.inputs.scenarios import parse_scenario, read_scenario_data
+from provisioner.inputs.workloads import read_length_record
 
 FIXED = {"name": "fixed", "prompt_tokens": 100, "output_tokens": 10, "rate_per_s": 1.0}
 RELATIVE = {"metric": "ttft", "percentile": 90, "at_most_slowdown": 2}
@@ -291,3 +292,26 @@ def test_the_same_scenario_resolves_to_the_same_case(scenario):
     assert one.machines == other.machines
     assert one.profiles == other.profiles
     assert one.scenario == other.scenario
+
+
+def test_a_stored_workload_is_planned_for_its_busiest_minute(scenario):
+    case = resolve(scenario(workloads=[{"name": "azure-code", "rate": "peak_60s", "speedup": 2}]))
+    record = read_length_record("azure-code")
+    assert case.workloads[0].rate_per_s == 2 * record.peak_60s_per_s
+    assert (
+        "azure-code: the rate is that of the busiest minute, the lengths of all requests"
+        in case.notes
+    )
+
+
+def test_a_stored_workload_is_sped_up_from_its_mean(scenario):
+    case = resolve(scenario(workloads=[{"name": "azure-code", "speedup": 3}]))
+    record = read_length_record("azure-code")
+    assert case.workloads[0].rate_per_s == pytest.approx(3 * record.mean_rate_per_s)
+
+
+def test_spares_of_a_role_that_no_design_has_are_noted(scenario):
+    case = resolve(scenario(designs=["mixed"], spares={"prompt": 1, "mixed": 1}))
+    assert [n for n in case.notes if n.startswith("spares")] == [
+        "spares: no design that is planned has machines in the prompt role"
+    ]

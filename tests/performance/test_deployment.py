@@ -169,24 +169,27 @@ def test_power_is_of_the_machine_itself(deployments):
 def test_deployment_says_what_nobody_measured(build):
     estimated = build.prompt_point(100, quality=Quality.ESTIMATED)
     power = (build.power_point(1, 100.0),)
+    sources = set(build.machine().origins) - {"network_bytes_per_s"}
     machine = build.machine(
         cap=build.cap(("prompt", 1, 1.3)),
         sources={
+            **dict.fromkeys(sources, build.provenance(Quality.PUBLISHED)),
             "rack_units": build.provenance(Quality.ESTIMATED),
-            "accelerators": build.provenance(Quality.PUBLISHED),
         },
     )
     profile = build.profile(prompt=(estimated,), prompt_power=power)
     assert deploy(build.model(), machine, profile).assumptions == (
         "small/card/tp2: times are estimated",
-        "box: rack_units estimated or synthetic",
+        "box: network_bytes_per_s, rack_units estimated or synthetic",
     )
-    assert deploy(build.model(), build.machine(), build.profile()).assumptions == ()
+    published = dict.fromkeys(build.machine().origins, build.provenance(Quality.PUBLISHED))
+    known = build.machine(sources=published)
+    assert deploy(build.model(), known, build.profile()).assumptions == ()
 
 
 def test_capped_machines_say_that_their_slow_down_is_synthetic(deployments):
     said = deployments["bloom-176b", "dgx-h100-cap70"].assumptions
-    assert "dgx-h100-cap70: the slow-down by its power cap is not measured" in said
+    assert "dgx-h100-cap70: the slow-down by its power cap is estimated, not measured" in said
     assert not any("cap" in line for line in deployments["bloom-176b", "dgx-h100"].assumptions)
 
 

@@ -82,12 +82,13 @@ def test_the_headline_and_the_terms(result, drawn):
     first, second = drawn(result_view(result), 300).splitlines()[:2]
 
     assert first == (
-        "21 machines serve 12,346 requests/s for 1,770.86 $/h and 144.0 kW: "
+        "21 machines serve 12,346 requests/s for 1,770.86 $/h (3 owned, free of rent) and "
+        "144.0 kW: "
         "14 big-box (prompt), 7 small-box (token)"
     )
     assert second == (
         "a-model; chat at 12,346/s; objective cost; prices a-list; design split; "
-        "not proved: no cluster is better than 741.15 (gap 59%)"
+        "not proved; what is sure: no cluster costs less than 741.15 $/h (gap 59%)"
     )
 
 

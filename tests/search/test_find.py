@@ -7,6 +7,7 @@ import pytest
 
 import provisioner.search.find as module
 from provisioner.capacity.estimate import estimate
+from provisioner.domain.base import Role
 from provisioner.domain.scenario import DESIGN_ROLES
 from provisioner.errors import InputError, StoppedError
 from provisioner.planning.solve import violations
@@ -203,3 +204,19 @@ def test_machines_whose_names_differ_by_a_sign_are_two_candidates(tmp_path, monk
         (folder / f"{name}.yaml").write_text(text)
     monkeypatch.chdir(tmp_path)
     assert find(search_for(hardware=["box-1", "box.1"])) is not None
+
+
+def test_equal_ratios_are_told_apart_by_power():
+    """A capped H100 costs what an H100 costs and generates as fast: it needs less power."""
+    search = search_for(
+        hardware=["dgx-h100", "dgx-h100-cap70"],
+        maximize="throughput_per_usd",
+        limits={"usd_per_hour": 400},
+    )
+    found = find(search)
+    used = {
+        candidate.machine.name
+        for candidate, count in zip(found.problem.candidates, found.solution.machines, strict=True)
+        if count and candidate.role is Role.TOKEN
+    }
+    assert used == {"dgx-h100-cap70"}
