@@ -1,0 +1,1 @@
+"""Discrete-event simulation of a whole cluster, one record per request (DESIGN 5)."""

@@ -1,0 +1,430 @@
+"""One machine of the compatible mode: its memory, its queues, and how it picks the next batch.
+
+The rules are those of the simulator published with Splitwise (commit 8f99e7d), defects included,
+so that its figures can be repeated: token time looked up by number of requests, prompts slowed by
+a fixed factor when they share an iteration, an ageing count that also counts waiting. None of
+this is the physics of `provisioner.performance`.
+
+A batch runs for a *block* of equal iterations: one where it holds a prompt, else as many as the
+request nearest its end needs. Memory is counted in KV-cache tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+BATCH_TASKS = 512
+BATCH_TOKENS = 2048
+MIXED_STRETCH = 1.1
+"""Time of an iteration with prompts and token work over that of as many prompt tokens alone."""
+AGED = 4
+"""A request that was left out of this many batches goes first."""
+
+Kind = Literal["prompt", "token", "mixed"]
+TimeTable = tuple[tuple[float, float], ...]
+"""Knots (x, seconds), x strictly increasing, at least two."""
+
+
+@dataclass(frozen=True)
+class PublishedMachine:
+    """What the compatible mode knows of a machine.
+
+    Attributes
+    ----------
+    prompt_time_s : TimeTable
+        Iteration time [s] against the prompt tokens of the batch.
+    token_time_s : TimeTable
+        Iteration time [s] against x. The table was measured over tokens held; the compatible
+        mode looks it up at the number of requests in the batch.
+    kv_room_tokens : float
+        KV-cache tokens that fit beside the weights.
+    """
+
+    prompt_time_s: TimeTable
+    token_time_s: TimeTable
+    kv_room_tokens: float
+
+
+class Lookup:
+    """A time table read at whole numbers; its end segments continue on both sides."""
+
+    def __init__(self, table: TimeTable) -> None:
+        self._x = [x for x, _ in table]
+        self._y = [y for _, y in table]
+        self._known: dict[int, float] = {}
+
+    def __call__(self, x: int) -> float:
+        """Time [s] at x."""
+        time_s = self._known.get(x)
+        if time_s is None:
+            time_s = self._known[x] = self._interpolated(x)
+        return time_s
+
+    def _interpolated(self, x: int) -> float:
+        right = min(max(bisect_left(self._x, x), 1), len(self._x) - 1)
+        x0, x1 = self._x[right - 1], self._x[right]
+        y0, y1 = self._y[right - 1], self._y[right]
+        return y0 + (y1 - y0) / (x1 - x0) * (x - x0)
+
+
+class Task:
+    """Prompt or token work of one request.
+
+    Attributes
+    ----------
+    size_tokens : int
+        What it takes of a batch's token limit: the whole prompt, or one.
+    memory_tokens : int
+        KV-cache tokens that it claims when it first enters a batch.
+    left : int
+        Iterations until it is done.
+    """
+
+    __slots__ = (
+        "blocked",
+        "is_prompt",
+        "left",
+        "memory_tokens",
+        "request",
+        "size_tokens",
+        "start_s",
+    )
+
+    def __init__(
+        self, request: Request, is_prompt: bool, size_tokens: int, memory_tokens: int, left: int
+    ) -> None:
+        self.request = request
+        self.is_prompt = is_prompt
+        self.size_tokens = size_tokens
+        self.memory_tokens = memory_tokens
+        self.left = left
+        self.blocked = False
+        self.start_s = math.nan
+
+
+class Request:
+    """One request on its way through the cluster; `index` is its rank by arrival.
+
+    Attributes
+    ----------
+    task : Task
+        What is to be done next: the prompt, then the tokens.
+    missed : int
+        Batches that left it out, where it is not waiting; see `Machine.missed`.
+    prompt_machine, token_machine : Machine
+        Chosen at arrival.
+    """
+
+    __slots__ = (
+        "finish_s",
+        "first_token_s",
+        "index",
+        "missed",
+        "prompt",
+        "prompt_machine",
+        "prompt_tokens",
+        "task",
+        "token",
+        "token_machine",
+        "waiting",
+    )
+
+    prompt_machine: Machine
+    token_machine: Machine
+
+    def __init__(self, index: int, prompt_tokens: int, output_tokens: int) -> None:
+        self.index = index
+        self.prompt_tokens = prompt_tokens
+        self.prompt = Task(self, True, prompt_tokens, prompt_tokens + 1, 1)
+        self.token = Task(self, False, 1, output_tokens - 1, output_tokens - 1)
+        self.task = self.prompt
+        self.first_token_s = self.finish_s = math.nan
+        self.missed = 0
+        self.waiting = False
+
+    @property
+    def memory_tokens(self) -> int:
+        """KV-cache tokens of the whole request."""
+        return self.prompt.memory_tokens + self.token.memory_tokens
+
+
+class Machine:
+    """A machine's state. It knows no events: the cluster calls it at the right times.
+
+    Attributes
+    ----------
+    used_tokens : int
+        KV-cache tokens really held.
+    promised_tokens : int
+        KV-cache tokens that routing has promised; not the sum of what is held and expected.
+    backlog_tokens : int
+        What routing takes for the queue: prompt tokens to do, and one per token task.
+    batch : list of Task
+        What runs, in order of entry; empty while idle.
+    block_end_s : float
+        When the block that runs will end; NaN while idle.
+    block_kind : str
+        What is in the batch: ``prompt``, ``token`` or ``mixed`` work.
+    block_iterations : int
+        Iterations of the block.
+    """
+
+    def __init__(self, number: int, kind: PublishedMachine, home: list[Machine]) -> None:
+        self.number = number
+        self.home = home
+        self.room_tokens = kind.kv_room_tokens
+        self.prompt_time_s = Lookup(kind.prompt_time_s)
+        self.token_time_s = Lookup(kind.token_time_s)
+        self.used_tokens = 0
+        self.promised_tokens = 0
+        self.backlog_tokens = 0
+        self.batch: list[Task] = []
+        self.block_end_s = math.nan
+        self._batch_tokens = 0
+        self._block_start_s = self._iteration_s = math.nan
+        self.block_iterations = 0
+        self.block_kind: Kind = "token"
+        self._paused = False
+        self._blocks = 0
+        # By arrival at this machine. Dictionaries serve as ordered sets that forget in O(1).
+        self._prompts: dict[Task, None] = {}
+        self._blocked: dict[Task, None] = {}
+        # By the order in which the published rules insert: a plain list, because the key changes
+        # after insertion and a search has to probe the positions that theirs would.
+        self._pending: list[Task] = []
+        # Requests here that are not in the batch, by arrival in the cluster.
+        self._waiting: list[tuple[int, Request]] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no request has work here."""
+        return not self.batch and not self._waiting
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether a task waits."""
+        return bool(self._pending)
+
+    @property
+    def head(self) -> Task:
+        """The task that waits first."""
+        return self._pending[0]
+
+    def fits_memory(self, tokens: int) -> bool:
+        """Whether so many more KV-cache tokens fit."""
+        return self.used_tokens + tokens <= self.room_tokens
+
+    def missed(self, request: Request) -> int:
+        """How many batches have left a request of this machine out."""
+        # Counting from the number of blocks spares a pass over all that wait at every block.
+        return request.missed + self._blocks if request.waiting else request.missed
+
+    def enqueue(self, task: Task) -> None:
+        """Let a task wait; the tokens of a request whose prompt is still to do wait behind it."""
+        insort(self._pending, task, key=self._rank)
+        if task.is_prompt:
+            self._prompts[task] = None
+        if task is task.request.task:
+            self._wait(task.request)
+
+    def may_join(self, task: Task) -> bool:
+        """Whether a task that arrives is reason to end the block at the iteration in progress."""
+        if len(self.batch) < BATCH_TASKS and self._batch_tokens + task.size_tokens <= BATCH_TOKENS:
+            return True
+        running = sum(not other.is_prompt for other in self.batch)
+        left = self._batch_tokens - running
+        return task.is_prompt and running > 0 and left + task.size_tokens <= BATCH_TOKENS
+
+    def has_batch_room(self) -> bool:
+        """Whether the batch could take one more token task."""
+        return len(self.batch) < BATCH_TASKS and self._batch_tokens < BATCH_TOKENS
+
+    def pause(self, now_s: float) -> bool:
+        """End the block at the iteration in progress; say whether its end has moved."""
+        if self._paused or self.block_kind != "token":
+            return False
+        self._paused = True
+        done = int((now_s - self._block_start_s) // self._iteration_s)
+        self.block_iterations = done + 1
+        self.block_end_s = self._block_start_s + self.block_iterations * self._iteration_s
+        return True
+
+    def end_block(self) -> list[Task]:
+        """Advance the batch by its block; return the tasks that are done, which leave it."""
+        done = []
+        for task in self.batch:
+            task.left -= self.block_iterations
+            if task.left <= 0:
+                done.append(task)
+        if done:
+            self.batch = [task for task in self.batch if task.left > 0]
+        return done
+
+    def chain(self, request: Request) -> None:
+        """Go on with the tokens of a request whose prompt has just been done here."""
+        request.task = request.token
+        self._wait(request)
+
+    def start_block(self, now_s: float) -> int:
+        """Pick the next batch and start it; return how many tasks it pre-empts.
+
+        The batch stays empty where nothing can run.
+        """
+        before = self.batch
+        chosen = Selection(self)
+        self._take_aged(chosen)
+        chosen.take_first(self._prompts)
+        chosen.take_blocked(self._blocked)
+        chosen.take_running(before)
+        chosen.take_waiting(self._waiting)
+        self.batch = chosen.tasks
+        self.used_tokens = chosen.memory_tokens
+        self._batch_tokens = chosen.tokens
+        for task in chosen.entered:
+            self._enter(task, now_s)
+        preempted = before[chosen.kept :]
+        for task in preempted:
+            self._preempt(task)
+        self._blocks += 1
+        self._time_block(now_s)
+        return len(preempted)
+
+    def _take_aged(self, chosen: Selection) -> None:
+        for task in self._pending:
+            if self.missed(task.request) < AGED or not chosen.fits_tokens(task):
+                break
+            if task is task.request.task and (task.blocked or chosen.fits_memory(task)):
+                chosen.take(task)
+
+    def _time_block(self, now_s: float) -> None:
+        self._block_start_s = now_s
+        self._paused = False
+        if not self.batch:
+            self.block_end_s = math.nan
+            return
+        running = sum(not task.is_prompt for task in self.batch)
+        if running == len(self.batch):
+            self.block_kind = "token"
+            self._iteration_s = self.token_time_s(running)
+            self.block_iterations = min(task.left for task in self.batch)
+        else:
+            self.block_kind = "mixed" if running else "prompt"
+            stretch = MIXED_STRETCH if running else 1.0
+            self._iteration_s = stretch * self.prompt_time_s(self._batch_tokens)
+            self.block_iterations = 1
+        self.block_end_s = now_s + self.block_iterations * self._iteration_s
+
+    def _enter(self, task: Task, now_s: float) -> None:
+        if math.isnan(task.start_s):
+            task.start_s = now_s
+        self._pending.remove(task)
+        if task.is_prompt:
+            del self._prompts[task]
+        elif task.blocked:
+            del self._blocked[task]
+            task.blocked = False
+        request = task.request
+        del self._waiting[bisect_left(self._waiting, (request.index,))]
+        request.missed += self._blocks
+        request.waiting = False
+
+    def _preempt(self, task: Task) -> None:
+        task.blocked = True
+        self._blocked[task] = None
+        insort(self._pending, task, key=self._rank)
+        self._wait(task.request)
+
+    def _wait(self, request: Request) -> None:
+        insort(self._waiting, (request.index, request))
+        request.missed -= self._blocks
+        request.waiting = True
+
+    def _rank(self, task: Task) -> tuple[int, int]:
+        return self.missed(task.request), task.request.index
+
+
+class Selection:
+    """A batch being picked: what it holds, and whether one more task fits.
+
+    Attributes
+    ----------
+    tasks : list of Task
+        The batch, in order of entry.
+    entered : list of Task
+        Those that did not run in the batch before.
+    kept : int
+        How many of the tasks that run go on: the first so many of the batch before.
+    tokens : int
+        What the batch takes of the token limit.
+    memory_tokens : int
+        KV-cache tokens held on the machine once the batch has started.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.tasks: list[Task] = []
+        self.entered: list[Task] = []
+        self.kept = 0
+        self.tokens = 0
+        self.memory_tokens = machine.used_tokens
+        self._room_tokens = machine.room_tokens
+        self._taken: set[Task] = set()
+
+    def fits_tokens(self, task: Task) -> bool:
+        """Whether the limits on tasks and tokens allow it; any task may run alone."""
+        if not self.tasks:
+            return True
+        return len(self.tasks) < BATCH_TASKS and self.tokens + task.size_tokens <= BATCH_TOKENS
+
+    def fits_memory(self, task: Task) -> bool:
+        """Whether what the task claims fits the machine's memory."""
+        return self.memory_tokens + task.memory_tokens <= self._room_tokens
+
+    def take(self, task: Task) -> None:
+        """Add a task that has not been running; a blocked one still has its memory."""
+        self.tasks.append(task)
+        self.entered.append(task)
+        self._taken.add(task)
+        self.tokens += task.size_tokens
+        if not task.blocked:
+            self.memory_tokens += task.memory_tokens
+
+    def take_first(self, prompts: Iterable[Task]) -> None:
+        """Take prompts until one does not fit: none overtakes another."""
+        for task in prompts:
+            if task not in self._taken:
+                if not self.fits_tokens(task) or not self.fits_memory(task):
+                    break
+                self.take(task)
+
+    def take_blocked(self, blocked: Iterable[Task]) -> None:
+        """Take pre-empted tasks until the batch is full."""
+        for task in blocked:
+            if task not in self._taken:
+                if not self.fits_tokens(task):
+                    break
+                self.take(task)
+
+    def take_running(self, running: list[Task]) -> None:
+        """Let the tasks that run go on until the batch is full."""
+        if not running:
+            return
+        room = min(BATCH_TASKS - len(self.tasks), BATCH_TOKENS - self.tokens)
+        going_on = running[: max(room, 0)]
+        self.kept = len(going_on)
+        self.tasks += going_on
+        self.tokens += self.kept
+
+    def take_waiting(self, waiting: Iterable[tuple[int, Request]]) -> None:
+        """Fill up with what waits, by arrival in the cluster, until one does not fit."""
+        for _, request in waiting:
+            task = request.task
+            if task not in self._taken:
+                if not self.fits_tokens(task):
+                    break
+                if not task.blocked and not self.fits_memory(task):
+                    break
+                self.take(task)
