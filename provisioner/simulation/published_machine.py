@@ -152,6 +152,10 @@ class Request:
         return self.prompt.memory_tokens + self.token.memory_tokens
 
 
+def _arrival(task: Task) -> int:
+    return task.request.index
+
+
 class Machine:
     """A machine's state. It knows no events: the cluster calls it at the right times.
 
@@ -287,7 +291,7 @@ class Machine:
         for task in chosen.entered:
             self._enter(task, now_s)
         preempted = before[chosen.kept :]
-        for task in preempted:
+        for task in sorted(preempted, key=_arrival):
             self._preempt(task)
         self._blocks += 1
         self._time_block(now_s)
