@@ -5,6 +5,10 @@ nothing else; DESIGN 3 says what is wrong with its physics. Two of its defects e
 are refused here: outputs of one token, and arrivals from the end of the simulated day on. A
 request that arrives at time 0, which its loader does not survive, is served.
 
+Of 51 runs of that simulator 47 are repeated to the six printed digits, counts of iterations and
+pre-emptions included. In the other four, all saturated and with batches that KV memory holds back,
+percentiles differ by up to 4 %; which rule differs there is not known.
+
 Events at equal times happen in the order in which they were foreseen; there they have no order.
 """
 
@@ -16,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from provisioner.simulation.published_batch import Request
 from provisioner.simulation.published_cluster import END_S, Cluster, Counters, PublishedPools
-from provisioner.simulation.published_machine import PublishedMachine, Request
+from provisioner.simulation.published_machine import PublishedMachine
 
 __all__ = ["PublishedMachine", "PublishedPools", "PublishedRecords", "simulate_published"]
 

@@ -18,7 +18,8 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter
 
-from provisioner.simulation.published_machine import Kind, Machine, PublishedMachine, Request, Task
+from provisioner.simulation.published_batch import Request, Task
+from provisioner.simulation.published_machine import Kind, Machine, PublishedMachine
 
 BACKLOG_TOKENS = 8192
 """Longest queue that a prompt joins on a machine where something waits."""

@@ -5,7 +5,8 @@ import pytest
 
 from provisioner.inputs.hardware import read_slo
 from provisioner.simulation.published import PublishedMachine, PublishedPools, simulate_published
-from provisioner.simulation.published_machine import Lookup, Machine, Request
+from provisioner.simulation.published_batch import Request
+from provisioner.simulation.published_machine import Lookup, Machine
 from provisioner.simulation.published_metrics import (
     PublishedLatency,
     alone_s,
@@ -216,9 +217,18 @@ REPLAYED = [
 ]
 
 
-@needs_reference
-@pytest.mark.parametrize("name", REPLAYED)
-def test_percentiles_counts_and_verdict_of_published_runs(name):
+# Saturated, with batches that KV memory holds back: one batch picked otherwise changes all that
+# follow, and some rule there is not yet the published one.
+SATURATED = [
+    "Baseline-H100_40_0_conv_140",
+    "Splitwise-AA_45_25_conv_140",
+    "Splitwise-HA_23_16_code_90",
+    "Splitwise-HHcap_23_10_code_90",
+]
+
+
+def assert_replays(name, relative):
+    """Compare the eighteen percentiles and the verdict; return our counters and the row."""
     row = reference.run_row(name)
     records = reference.simulated(name)
     _, prompts, outputs = reference.trace(name)
@@ -229,13 +239,25 @@ def test_percentiles_counts_and_verdict_of_published_runs(name):
             for prefix, latency in ((metric, ratios), (f"{metric}_s", seconds)):
                 published = float(row[f"{prefix}_p{percentile}"])  # six digits
                 ours = latency.percentile(metric, percentile)
-                assert ours == pytest.approx(published, rel=1e-5), (prefix, percentile)
-    counters = records.counters
+                assert ours == pytest.approx(published, rel=relative), (prefix, percentile)
+    assert str(keeps(read_slo("splitwise"), ratios)) == row["slo_ok"]
+    return records.counters, row
+
+
+@needs_reference
+@pytest.mark.parametrize("name", REPLAYED)
+def test_percentiles_counts_and_verdict_of_published_runs(name):
+    counters, row = assert_replays(name, 1e-5)
     assert counters.preemptions == int(row["preemptions"])
     assert counters.pulls == int(row["pool_pulls"])
     for kind in ("prompt", "token", "mixed"):
         assert counters.iterations[kind] == int(row[f"iters_{kind}"])
-    assert str(keeps(read_slo("splitwise"), ratios)) == row["slo_ok"]
+
+
+@needs_reference
+@pytest.mark.parametrize("name", SATURATED)
+def test_percentiles_and_verdict_of_saturated_runs_are_near(name):
+    assert_replays(name, 0.04)
 
 
 @needs_reference
