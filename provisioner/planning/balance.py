@@ -22,6 +22,8 @@ from provisioner.planning.constraints import batch_limit, kv_room, network, toke
 from provisioner.planning.problem import Problem, Solution
 
 _CLOSE = 1e-9
+_TOLERANCE = 2e-7
+"""How much more than full a pool may be: the solver's own tolerance."""
 _UNEQUAL = 1e-2
 _GOLDEN = (np.sqrt(5) - 1) / 2
 _TOKEN_RULES = (token_time.taken, kv_room.taken, batch_limit.taken)
@@ -53,10 +55,11 @@ def balanced(problem: Problem, solution: Solution) -> Solution:
         "A_eq": served,
         "b_eq": np.repeat([1.0, 0.0], len(problem.demand.names))[: len(served)],
     }
-    fullest = linprog([0.0] * len(places) + [1.0] * len(roles), **program)
+    full = [(0.0, None)] * len(places) + [(0.0, 1 + _TOLERANCE)] * len(roles)
+    fullest = linprog([0.0] * len(places) + [1.0] * len(roles), bounds=full, **program)
     if not fullest.success:
         return solution
-    ceilings = fullest.x[len(places) :] * (1 + _CLOSE) + _CLOSE
+    ceilings = np.minimum(fullest.x[len(places) :] * (1 + _CLOSE) + _CLOSE, 1 + 2 * _TOLERANCE)
     bounds = [(0.0, None)] * len(places) + [(0.0, ceiling) for ceiling in ceilings]
     least = linprog([*_work(rows, places), *[0.0] * len(roles)], bounds=bounds, **program)
     if not least.success:

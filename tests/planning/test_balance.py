@@ -49,6 +49,24 @@ def test_balancing_does_not_depend_on_the_shares_it_starts_from(rng):
     assert balanced(problem, nothing).serve.sum() > 0
 
 
+def test_no_pool_of_a_hybrid_is_overfull_to_spare_another():
+    seen = 0
+    for seed in range(150):
+        rng = random.Random(seed)
+        problem = random_problem(rng, 12, scale_demand=rng.random() < 0.5)
+        if len(problem.roles) < 3:
+            continue
+        answer = solve(problem, throughput if problem.scale_demand else cost, UNHURRIED_S)
+        if answer.solution is not None and answer.solution.theta > 0:
+            assert violations(problem, balanced(problem, answer.solution)) == []
+            seen += len({problem.candidates[j].role for j in used(answer.solution)}) == 3
+    assert seen > 0
+
+
+def used(solution):
+    return [j for j, count in enumerate(solution.machines) if count]
+
+
 def test_pools_of_one_role_are_equally_full_where_their_machines_allow():
     found = find(example_search())
     used = [b.used for b in bindings_of(found) if b.where.startswith("token")]
