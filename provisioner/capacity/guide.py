@@ -123,7 +123,7 @@ class Guide:
             intercepts_s=intercepts,
             slopes_s=slopes,
             context_s=deployment.token.context_s,
-            target_s=gap * (iteration - below) / iteration,
+            target_s=gap * (iteration - below) / iteration if mix.iterations > 0 else np.inf,
             kv_room_tokens=KV_HEADROOM * deployment.kv_room_tokens,
             batch_limit=batch,
             phases_share_time=True,

@@ -247,6 +247,8 @@ def largest_batch(deployment: Deployment, mix: Mix, limits: list[TokenLimits]) -
     """
     room = deployment.kv_room_tokens / mix.kv_tokens if mix.kv_tokens > 0 else np.inf
     most, label = min((float(MAX_BATCH), "batch of 512"), (max(room, 1.0), "KV-cache room"))
+    if mix.iterations == 0:
+        most, label = 1.0, ""  # outputs of one token leave nothing to generate together
 
     def broken(batch: float) -> str:
         state = token_state(deployment, mix, batch)
