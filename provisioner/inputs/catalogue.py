@@ -10,6 +10,7 @@ from pathlib import Path
 
 from provisioner.errors import unknown_name
 
+FOLDERS = ("hardware_profiles", "workloads")
 _PACKAGE = Path(__file__).resolve().parent.parent
 _BUILT_IN = _PACKAGE / "_data" if (_PACKAGE / "_data").is_dir() else _PACKAGE.parent
 
@@ -18,6 +19,18 @@ def roots() -> list[Path]:
     """Directories that hold `hardware_profiles/` and `workloads/`, in order of precedence."""
     here = Path.cwd().resolve()
     return [here] if here == _BUILT_IN else [here, _BUILT_IN]
+
+
+def hides_built_in(path: Path) -> bool:
+    """Whether a file is in the working directory and differs from a built-in namesake."""
+    here, *others = roots()
+    if not others or not path.resolve().is_relative_to(here):
+        return False
+    inside = path.resolve().relative_to(here)
+    namesake = others[0] / inside
+    if inside.parts[0] not in FOLDERS or not namesake.is_file():
+        return False
+    return path.read_bytes() != namesake.read_bytes()
 
 
 def stored(folder: str, pattern: str = "*.yaml") -> dict[str, Path]:

@@ -101,6 +101,7 @@ _UNITS = {
 }
 """Ranges outside of which a figure must have been written in another unit."""
 _LONGEST_TOKEN_S = 10.0
+_SHORTEST_S = 1e-4
 
 
 def _refuse_wrong_units(record: Machine | Model, where: str) -> None:
@@ -229,6 +230,8 @@ def _quality(row: Row) -> Quality:
 
 def _repeats(row: Row) -> tuple[float, ...]:
     """Single runs of a cell, whose number and median must be what the row says."""
+    if row.positive("time_s") < _SHORTEST_S:
+        raise row.fail("time_s", f"seconds, of at least {_SHORTEST_S:g}, are needed")
     if not row.cells["repeats_s"].strip():
         return (row.positive("time_s"),)
     texts = row.cells["repeats_s"].split(";")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,10 +47,10 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
     workloads, notes = _workloads(scenario, model, folder)
     references = _references(model, workloads)
     judged = tuple(machine for machine, _ in references.values())
-    files = itertools.chain(
-        _hardware_files(scenario, model, machines + judged),
-        _workload_files(scenario, workloads, folder),
-    )
+    files = [
+        *_hardware_files(scenario, model, machines + judged),
+        *_workload_files(scenario, workloads, folder),
+    ]
     return Case(
         scenario=scenario,
         model=model,
@@ -61,7 +60,12 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
         references=references,
         workloads=workloads,
         files=_hashes(files),
-        notes=(*_limit_notes(scenario, machines), *_choice_notes(scenario), *notes),
+        notes=(
+            *_hiding_notes(files),
+            *_limit_notes(scenario, machines),
+            *_choice_notes(scenario),
+            *notes,
+        ),
     )
 
 
@@ -115,6 +119,13 @@ def _limit_notes(scenario: Scenario, machines: tuple[Machine, ...]) -> Iterator[
     for name, count in scenario.existing.items():
         if count and name not in chosen:
             yield f"existing: {count} {name} stay unused, no machine type in hardware is one"
+
+
+def _hiding_notes(files: list[Path]) -> Iterator[str]:
+    """Note files of the working directory that hide a built-in one."""
+    for path in dict.fromkeys(files):
+        if catalogue.hides_built_in(path):
+            yield f"{_shown(path)} of this directory takes the place of the built-in one"
 
 
 def _choice_notes(scenario: Scenario) -> Iterator[str]:
@@ -243,7 +254,7 @@ def _workload_files(
 
 
 def _hashes(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of each file by its path, built-in ones relative to where they are stored."""
+    """SHA-256 of each file by its path; stored records relative to where they are stored."""
     hashes = {}
     for path in paths:
         with path.open("rb") as file:
@@ -253,8 +264,9 @@ def _hashes(paths: Iterable[Path]) -> dict[str, str]:
 
 def _shown(path: Path) -> str:
     for root in catalogue.roots():
-        if path.resolve().is_relative_to(root):
-            return path.resolve().relative_to(root).as_posix()
+        for folder in catalogue.FOLDERS:
+            if path.resolve().is_relative_to(root / folder):
+                return path.resolve().relative_to(root).as_posix()
     return path.resolve().as_posix()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +23,33 @@ _MERGE = "tag:yaml.org,2002:merge"
 _YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
+_MOST_ALIASES = 20
+"""Aliases of aliases grow like powers of their number; no file of ours needs as many."""
+_SURPRISING = re.compile(r"[-+]?(0[0-9_]+|[0-9_]+(:[0-5]?[0-9])+(\.[0-9_]*)?)")
+"""Numbers that YAML 1.1 reads as octal or in base 60."""
+
+
 class _UniqueKeyLoader(yaml.SafeLoader):
     """A safe loader that refuses a key given twice instead of keeping the last."""
+
+    aliases = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Compose a node; too many aliases are refused before anything is made of them."""
+        if self.check_event(yaml.AliasEvent):
+            self.aliases += 1
+        if self.aliases > _MOST_ALIASES:
+            raise yaml.YAMLError(f"more than {_MOST_ALIASES} aliases")
+        return super().compose_node(parent, index)
+
+
+def _number(loader: _UniqueKeyLoader, node: yaml.ScalarNode) -> Any:
+    """Construct a number; one that YAML reads in another base than ten is refused."""
+    if _SURPRISING.fullmatch(node.value):
+        raise _error(f"{node.value} is no plain decimal number", node)
+    is_whole = node.tag == "tag:yaml.org,2002:int"
+    make = loader.construct_yaml_int if is_whole else loader.construct_yaml_float
+    return make(node)
 
 
 def _mapping(loader: _UniqueKeyLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
@@ -60,6 +86,8 @@ def _error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:int", _number)
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:float", _number)
 _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 

@@ -25,6 +25,7 @@ ESTIMATED = ("slo", "utilization", "mean_power_w", "requests_per_kwh", "holdout_
 """Results that no simulation has measured: estimated, or null where there is no estimate."""
 _LEAST_BOUND_S = 2.0
 """Time for the bound of each design where the search has used up its own."""
+_NOTHING = 1e-9
 _SCHEDULERS = {"split": "split", "mixed": "colocated", "hybrid": "mixed-pool"}
 
 
@@ -49,8 +50,10 @@ def _answer(search: Search, found: Found, started: float) -> PlanResult:
     case, theta = search.case, found.solution.theta
     plan = plan_of(found)
     left_s = case.scenario.time_limit_s - (time.monotonic() - started)
-    lower = bound(search, max(left_s, _LEAST_BOUND_S))
     value = search.objective.value(found.problem, found.solution)
+    lower = bound(search, max(left_s, _LEAST_BOUND_S))
+    if lower is not None and abs(value - lower) <= _NOTHING * max(1.0, abs(value)):
+        lower = value  # the solver's rounding is no gap
     return replace(
         _started(case),
         plan=plan,

@@ -240,7 +240,7 @@ def test_data_that_changed_since_is_a_warning(provisioner, traced, trace):
     trace.write_text(trace.read_text() + "61,300,20\n")
     again = provisioner("plan", "deep/down/run/inputs.yaml", "--json")
 
-    note = "data/minute.csv has changed since this run was saved"
+    note = f"{trace.resolve().as_posix()} has changed since this run was saved"
     assert again.code == 0
     assert again.json["warnings"][0] == note
     assert note not in traced[0].json["warnings"]

@@ -246,6 +246,7 @@ def test_power_of_the_model_and_size_comes_before_that_of_any(profiles):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"time_s": 2e-5}, "row 2: time_s: seconds, of at least 0.0001, are needed"),
         ({"time_s": 0.3}, "row 2: time_s: the median of repeats_s is 0.2, found '0.3'"),
         ({"repeats_s": "0.2"}, "row 2: runs: repeats_s has 1 values, found '3'"),
         ({"repeats_s": "0.1;x;0.4"}, "row 2: repeats_s: a number is needed, found 'x'"),

@@ -252,7 +252,7 @@ def test_every_file_that_was_read_is_listed_with_its_hash(scenario, write, repos
     assert list(case.files) == sorted(case.files)
     profiles = "hardware_profiles"
     expected = {
-        "data/t.csv",
+        path.resolve().as_posix(),  # to be found again from anywhere
         f"{profiles}/machines/dgx-a100.yaml",  # the SLO's reference, not a candidate
         f"{profiles}/machines/dgx-h100.yaml",
         f"{profiles}/models/bloom-176b.yaml",
@@ -267,7 +267,7 @@ def test_every_file_that_was_read_is_listed_with_its_hash(scenario, write, repos
     }
     assert set(case.files) == expected
     for name, digest in case.files.items():
-        file = path if name == "data/t.csv" else repository / name
+        file = repository / name  # an absolute name stands for itself
         assert digest == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
@@ -315,3 +315,15 @@ def test_spares_of_a_role_that_no_design_has_are_noted(scenario):
     assert [n for n in case.notes if n.startswith("spares")] == [
         "spares: no design that is planned has machines in the prompt role"
     ]
+
+
+def test_files_that_hide_built_in_ones_are_named(scenario, here, repository, write):
+    text = (repository / "hardware_profiles/machines/dgx-h100.yaml").read_text()
+    write("hardware_profiles/machines/dgx-h100.yaml", text)
+    assert resolve(scenario()).notes == ()  # the same figures
+
+    write(
+        "hardware_profiles/machines/dgx-h100.yaml", text.replace("rack_units: 8", "rack_units: 9")
+    )
+    note = "hardware_profiles/machines/dgx-h100.yaml of this directory takes the place of the"
+    assert [n.startswith(note) for n in resolve(scenario()).notes] == [True]
