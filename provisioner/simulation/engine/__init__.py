@@ -1,0 +1,1 @@
+"""The compiled event engine: arrays in, arrays out; it knows no names."""

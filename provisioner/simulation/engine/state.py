@@ -1,0 +1,189 @@
+"""State of the engine: arrays of records, one per deployment, instance, resident or request.
+
+An *instance* is what runs one copy of the model; a machine holds one or several. Token counts are
+whole numbers. Queues of requests are linked lists: a request waits in one queue at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = -1
+"""No request, no instance, no event."""
+MAX_BATCH = 512
+BATCH_TOKENS = 2048
+MOST_STALLS = 4
+"""Iterations that a request may miss in a row before it goes ahead of prompts."""
+GAP_BINS, GAP_LOW_S, GAP_PER_DECADE = 300, 1e-3, 50
+"""Histogram of gaps between tokens: logarithmic bins upwards from 1 ms."""
+
+WAITING, JOINING, INCOMING, PAUSED, BATCH = range(5)
+"""Queues of an instance: prompts; token work that joins at the next boundary; prompts done
+elsewhere that wait for room here; paused token work; prompts of the running iteration."""
+
+MOST_KNOTS = 32
+POWER_TOKENS = 4096
+"""Prompt power is tabulated up to here and constant beyond."""
+
+
+def _fields(kind: str, *names: str) -> list[tuple[str, str]]:
+    return [(name, kind) for name in names]
+
+
+DEPLOYMENT = np.dtype(
+    [
+        *_fields("i8", "knots", "room_tokens"),
+        ("prompt_x", "f8", (MOST_KNOTS,)),
+        ("prompt_y", "f8", (MOST_KNOTS,)),
+        *_fields("f8", "prompt_slope_s", "quadratic_s", "context_s", "kv_bytes"),
+        *_fields("f8", "network_bytes_per_s", "host_bytes_per_s", "floor_s", "idle_w"),
+        ("base_s", "f8", (MAX_BATCH + 1,)),
+        ("token_w", "f8", (MAX_BATCH + 1,)),
+        ("prompt_w", "f8", (POWER_TOKENS + 1,)),
+    ],
+    align=True,
+)
+"""Physics of a deployment (DESIGN 3); the first ``knots`` entries of the prompt curve count."""
+INSTANCE = np.dtype(
+    [
+        *_fields("i8", "deployment", "home", "place", "mixed"),
+        ("head", "i8", (5,)),
+        ("tail", "i8", (5,)),
+        *_fields("i8", "used_tokens", "count", "kv_tokens", "iteration", "running", "planned"),
+        *_fields("i8", "decoding", "prompt_tokens", "chunked", "chunk_tokens", "fresh"),
+        *_fields("i8", "backlog_ns", "prompts", "pending_tokens", "assigned", "promised_tokens"),
+        *_fields("i8", "returning", "out_head", "out_count", "in_head", "in_count"),
+        *_fields("f8", "start_s", "first_s", "step_s", "prompt_busy_s", "token_busy_s"),
+        *_fields("f8", "batch_s", "kv_token_s", "energy_j"),
+    ],
+    align=True,
+)
+"""``home`` is the instance's group, ``mixed`` whether it is in the mixed pool at the moment."""
+SLOT = np.dtype(
+    [("finish_at", "i8"), ("last_s", "f8"), ("resident", "i4"), ("stalls", "i4")], align=True
+)
+"""A resident: a request that is generating here; ``last_s`` is negative where its last token came
+with the iteration before."""
+REQUEST = np.dtype(
+    [
+        *_fields("f8", "arrival_s", "prompt_start_s", "first_token_s", "ready_s"),
+        *_fields("f8", "token_start_s", "finish_s", "left_bytes", "rate_bytes_per_s", "updated_s"),
+        *_fields("i4", "prompt_tokens", "output_tokens", "shares", "prompt_at", "token_at"),
+        *_fields("i4", "next", "made", "done_tokens", "phase"),
+        *_fields("i4", "out_next", "out_last", "in_next", "in_last"),
+    ],
+    align=True,
+)
+"""Times [s] are NaN until they happen."""
+GROUP = np.dtype(
+    [*_fields("i8", "role", "deployment", "first", "size"), ("gaps", "f8", (GAP_BINS,))],
+    align=True,
+)
+"""Instances of one deployment and home role."""
+NODE = np.dtype([("time_s", "f8"), ("entity", "i8")], align=True)
+RULES = np.dtype(
+    [
+        *_fields("i8", "scheduler", "router", "chunk_tokens", "most_waiting_tokens"),
+        *_fields("f8", "mean_iterations", "from_s", "until_s"),
+    ],
+    align=True,
+)
+Array = NDArray[Any]
+
+
+class Heap(NamedTuple):
+    """Indexed heap of the next event of every request and instance."""
+
+    nodes: Array
+    position: Array
+    size: Array
+
+
+class State(NamedTuple):
+    """Everything the engine works on.
+
+    ``trees`` finds the least loaded member of a group (group x tree x nodes); ``share`` and
+    ``given`` are per group and request class, the last row of ``given`` being the total.
+    """
+
+    deployments: Array
+    instances: Array
+    slots: Array
+    requests: Array
+    groups: Array
+    trees: Array
+    share: Array
+    given: Array
+    heap: Heap
+    rules: Array
+    counters: Array
+
+
+COUNTERS = (
+    "iterations",
+    "blocks",
+    "stalls",
+    "pauses",
+    "borrowed",
+    "returned",
+    "shared_transfers",
+    "layered_transfers",
+    "serial_transfers",
+    "waits_for_room",
+    "chunks",
+)
+(
+    ITERATIONS,
+    BLOCKS,
+    STALLS,
+    PAUSES,
+    BORROWED,
+    RETURNED,
+    SHARED,
+    LAYERED,
+    SERIAL,
+    ROOM_WAITS,
+    CHUNKS,
+) = range(len(COUNTERS))
+PROMPT, TOKEN, MIXED = range(3)
+COLOCATED, SPLIT, MIXED_POOL = range(3)
+EXPECTED_FINISH, SHORTEST_QUEUE, PLAN_SHARES = range(3)
+IDLE, BUSY, GENERATING = range(3)
+"""Trees of a group, per pool that its instances are in."""
+
+
+def new_instances(home: Array, place: Array, deployment: Array, mixed: Array) -> Array:
+    """Instances with nothing to do."""
+    instances = np.zeros(len(home), dtype=INSTANCE)
+    instances["home"], instances["place"] = home, place
+    instances["deployment"], instances["mixed"] = deployment, mixed
+    for name in ("head", "tail", "chunked", "returning", "out_head", "in_head"):
+        instances[name] = NONE
+    return instances
+
+
+def new_requests(
+    arrival_s: Array, prompt_tokens: Array, output_tokens: Array, shares: Array
+) -> Array:
+    """Requests that have not arrived yet."""
+    requests = np.zeros(len(arrival_s), dtype=REQUEST)
+    requests["arrival_s"], requests["shares"] = arrival_s, shares
+    requests["prompt_tokens"], requests["output_tokens"] = prompt_tokens, output_tokens
+    for name in ("prompt_at", "token_at", "next", "out_next", "out_last", "in_next", "in_last"):
+        requests[name] = NONE
+    for name in ("prompt_start_s", "first_token_s", "ready_s", "token_start_s", "finish_s"):
+        requests[name] = np.nan
+    return requests
+
+
+def new_heap(requests: int, instances: int) -> Heap:
+    """An empty heap; an event of request r is entity r, of instance m entity requests + m."""
+    most = requests + instances
+    return Heap(
+        nodes=np.empty(most + 1, dtype=NODE),
+        position=np.full(most, NONE, dtype=np.int32),
+        size=np.zeros(1, dtype=np.int64),
+    )

@@ -1,0 +1,114 @@
+"""Run one simulation: a cluster, requests and rules in, records out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from provisioner.domain.workload import FloatArray, IntArray
+from provisioner.simulation.cluster import Requests, SimulatedPool, new_state
+from provisioner.simulation.engine import loop
+from provisioner.simulation.engine.state import COUNTERS, State
+from provisioner.simulation.rules import Rules
+
+
+@dataclass(frozen=True)
+class Records:
+    """What happened to each request; times in seconds since the start, infinite where it never did.
+
+    ``ready_s`` is when its KV-cache had reached the token machine, ``token_start_s`` the start of
+    the iteration that made its second token; instances are numbered through the pools.
+    """
+
+    arrival_s: FloatArray
+    prompt_tokens: IntArray
+    output_tokens: IntArray
+    prompt_start_s: FloatArray
+    first_token_s: FloatArray
+    ready_s: FloatArray
+    token_start_s: FloatArray
+    finish_s: FloatArray
+    prompt_instance: IntArray
+    token_instance: IntArray
+
+    @property
+    def ttft_s(self) -> FloatArray:
+        """Time to the first token."""
+        return self.first_token_s - self.arrival_s
+
+    @property
+    def e2e_s(self) -> FloatArray:
+        """Time to the last token."""
+        return self.finish_s - self.arrival_s
+
+    @property
+    def tbt_s(self) -> FloatArray:
+        """Mean time between tokens of each request; NaN for outputs of one token."""
+        gaps = self.output_tokens - 1.0
+        with np.errstate(invalid="ignore"):
+            return np.where(gaps > 0, self.finish_s - self.first_token_s, np.nan) / np.where(
+                gaps > 0, gaps, 1.0
+            )
+
+    @property
+    def queue_s(self) -> FloatArray:
+        """Time from arrival to the start of the prompt."""
+        return self.prompt_start_s - self.arrival_s
+
+    @property
+    def transfer_s(self) -> FloatArray:
+        """Time that the KV-cache's transfer added after the prompt."""
+        return self.ready_s - self.first_token_s
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished simulation."""
+
+    records: Records
+    state: State
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How often each mechanism was at work."""
+        return dict(zip(COUNTERS, self.state.counters.tolist(), strict=True))
+
+
+def simulate(
+    pools: tuple[SimulatedPool, ...],
+    requests: Requests,
+    rules: Rules,
+    window_s: tuple[float, float] = (0.0, np.inf),
+) -> Run:
+    """Simulate until every request is done, or nothing moves any more.
+
+    Raises
+    ------
+    ValueError
+        Where a phase has no instance to run on, or a request fits none.
+    """
+    state = new_state(pools, requests, rules, window_s)
+    loop.run(state)
+    return Run(_records(state), state)
+
+
+def _records(state: State) -> Records:
+    requests = state.requests
+
+    def ever(name: str) -> FloatArray:
+        times = requests[name]
+        return np.where(np.isnan(times), np.inf, times)
+
+    return Records(
+        arrival_s=requests["arrival_s"],
+        prompt_tokens=requests["prompt_tokens"],
+        output_tokens=requests["output_tokens"],
+        prompt_start_s=ever("prompt_start_s"),
+        first_token_s=ever("first_token_s"),
+        ready_s=ever("ready_s"),
+        token_start_s=ever("token_start_s"),
+        finish_s=ever("finish_s"),
+        prompt_instance=requests["prompt_at"],
+        token_instance=requests["token_at"],
+    )
