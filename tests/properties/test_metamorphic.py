@@ -78,7 +78,7 @@ def test_a_tighter_absolute_limit_is_never_better(metric):
         assert no_better("cost", tighter, looser)
 
 
-@pytest.mark.parametrize("objective", MINIMIZE + MAXIMIZE)
+@pytest.mark.parametrize("objective", ["cost", "throughput"])
 @pytest.mark.parametrize("metric", ["ttft", "tbt", "e2e"])
 @pytest.mark.parametrize("key", ["at_most_slowdown", "at_most_s"])
 def test_a_limit_far_from_binding_changes_nothing(objective, metric, key):
