@@ -10,7 +10,7 @@ from pathlib import Path
 
 from provisioner.errors import unknown_name
 
-FOLDERS = ("hardware_profiles", "workloads")
+_FOLDERS = ("hardware_profiles", "workloads")
 _PACKAGE = Path(__file__).resolve().parent.parent
 _BUILT_IN = _PACKAGE / "_data" if (_PACKAGE / "_data").is_dir() else _PACKAGE.parent
 
@@ -21,16 +21,22 @@ def roots() -> list[Path]:
     return [here] if here == _BUILT_IN else [here, _BUILT_IN]
 
 
+def stored_as(path: Path) -> Path | None:
+    """Path of a stored record relative to the root that holds it; None of any other file."""
+    real = path.resolve()
+    for root in roots():
+        if any(real.is_relative_to(root / folder) for folder in _FOLDERS):
+            return real.relative_to(root)
+    return None
+
+
 def hides_built_in(path: Path) -> bool:
-    """Whether a file is in the working directory and differs from a built-in namesake."""
-    here, *others = roots()
-    if not others or not path.resolve().is_relative_to(here):
+    """Whether a file is a record of the working directory that differs from a built-in namesake."""
+    inside = stored_as(path)
+    if inside is None or not (_BUILT_IN / inside).is_file():
         return False
-    inside = path.resolve().relative_to(here)
-    namesake = others[0] / inside
-    if inside.parts[0] not in FOLDERS or not namesake.is_file():
-        return False
-    return path.read_bytes() != namesake.read_bytes()
+    namesake = _BUILT_IN / inside
+    return not path.samefile(namesake) and path.read_bytes() != namesake.read_bytes()
 
 
 def stored(folder: str, pattern: str = "*.yaml") -> dict[str, Path]:

@@ -228,10 +228,16 @@ def _quality(row: Row) -> Quality:
     return Quality(row.text("quality", tuple(Quality)))
 
 
+def _time_s(row: Row) -> float:
+    """Measured time, in seconds by its size."""
+    time_s = row.positive("time_s")
+    if time_s < _SHORTEST_S:
+        raise row.fail("time_s", f"seconds, of at least {_SHORTEST_S:g}, are needed")
+    return time_s
+
+
 def _repeats(row: Row) -> tuple[float, ...]:
     """Single runs of a cell, whose number and median must be what the row says."""
-    if row.positive("time_s") < _SHORTEST_S:
-        raise row.fail("time_s", f"seconds, of at least {_SHORTEST_S:g}, are needed")
     if not row.cells["repeats_s"].strip():
         return (row.positive("time_s"),)
     texts = row.cells["repeats_s"].split(";")
@@ -249,7 +255,7 @@ def _prompt_point(row: Row) -> PromptPoint:
     return PromptPoint(
         prompt_tokens=row.whole("prompt_tokens"),
         batch=row.whole("batch"),
-        time_s=row.positive("time_s"),
+        time_s=_time_s(row),
         repeats_s=_repeats(row),
         quality=_quality(row),
         source=row.text("source"),
@@ -257,14 +263,15 @@ def _prompt_point(row: Row) -> PromptPoint:
 
 
 def _token_point(row: Row) -> TokenPoint:
-    if row.positive("time_s") > _LONGEST_TOKEN_S:
+    time_s = _time_s(row)
+    if time_s > _LONGEST_TOKEN_S:
         raise row.fail("time_s", "seconds of one token iteration are needed")
     return TokenPoint(
         prompt_tokens=row.whole("prompt_tokens"),
         batch=row.whole("batch"),
         output_tokens=row.whole("output_tokens"),
         generated_tokens=row.whole_or_none("generated_tokens") or row.whole("output_tokens"),
-        time_s=row.positive("time_s"),
+        time_s=time_s,
         repeats_s=_repeats(row),
         quality=_quality(row),
         source=row.text("source"),

@@ -263,11 +263,7 @@ def _hashes(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def _shown(path: Path) -> str:
-    for root in catalogue.roots():
-        for folder in catalogue.FOLDERS:
-            if path.resolve().is_relative_to(root / folder):
-                return path.resolve().relative_to(root).as_posix()
-    return path.resolve().as_posix()
+    return (catalogue.stored_as(path) or path.resolve()).as_posix()
 
 
 def changed_files(data: Mapping[str, Any], files: dict[str, str]) -> list[str]:
