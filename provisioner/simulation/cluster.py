@@ -1,4 +1,4 @@
-"""From pools of machines to the engine's arrays, and from the arrays back to pools."""
+"""From pools of machines, requests and rules to the engine's arrays."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from provisioner.domain.base import Phase, Role
 from provisioner.domain.workload import FloatArray, IntArray
 from provisioner.performance.deployment import Deployment
+from provisioner.performance.token import MAX_BATCH
 from provisioner.simulation.engine import state as engine
 from provisioner.simulation.rules import Rules
 
@@ -34,13 +35,13 @@ class SimulatedPool:
 class Requests:
     """Requests in order of arrival; lengths in tokens, outputs include the first.
 
-    ``shares`` is the request class of each, for routing by the plan's shares.
+    ``request_class`` numbers the class of each, for routing by the plan's shares.
     """
 
     arrival_s: FloatArray
     prompt_tokens: IntArray
     output_tokens: IntArray
-    shares: IntArray
+    request_class: IntArray
 
     def __len__(self) -> int:
         return len(self.arrival_s)
@@ -68,17 +69,21 @@ def new_state(
     place = np.concatenate([np.arange(n) for n in counts])
     kinds = np.array([names.index(pool.deployment.name) for pool in pools])
     roles = np.array([_ROLES[pool.role] for pool in pools])
+    shares = _shares(rules, len(pools))
     return engine.State(
         deployments=_physics(deployments),
         instances=engine.new_instances(home, place, kinds[home], roles[home] == engine.MIXED),
-        slots=np.zeros((len(home), engine.MAX_BATCH), dtype=engine.SLOT),
+        slots=np.zeros((len(home), MAX_BATCH), dtype=engine.SLOT),
         requests=engine.new_requests(
-            requests.arrival_s, requests.prompt_tokens, requests.output_tokens, requests.shares
+            requests.arrival_s,
+            requests.prompt_tokens,
+            requests.output_tokens,
+            requests.request_class,
         ),
         groups=_groups(roles, kinds, counts),
         trees=_trees(counts),
-        share=_shares(rules, len(pools)),
-        given=np.zeros((len(pools) + 1, _shares(rules, len(pools)).shape[1])),
+        share=shares,
+        given=np.zeros((len(pools) + 1, shares.shape[1])),
         heap=engine.new_heap(len(requests), len(home)),
         rules=_rules(rules, requests, window_s),
         counters=np.zeros(len(engine.COUNTERS), dtype=np.int64),
@@ -103,7 +108,7 @@ def _shares(rules: Rules, pools: int) -> FloatArray:
 
 def _groups(roles: IntArray, kinds: IntArray, counts: list[int]) -> engine.Array:
     groups = np.zeros(len(counts), dtype=engine.GROUP)
-    groups["role"], groups["deployment"], groups["size"] = roles, kinds, counts
+    groups["role"], groups["deployment"] = roles, kinds
     groups["first"] = np.cumsum([0, *counts])[:-1]
     return groups
 
@@ -114,7 +119,7 @@ def _trees(counts: list[int]) -> FloatArray:
 
 
 def _physics(deployments: list[Deployment]) -> engine.Array:
-    batches = np.arange(engine.MAX_BATCH + 1)
+    batches = np.arange(MAX_BATCH + 1)
     tokens = np.arange(engine.POWER_TOKENS + 1)
     records = np.zeros(len(deployments), dtype=engine.DEPLOYMENT)
     for record, d in zip(records, deployments, strict=True):
@@ -131,5 +136,4 @@ def _physics(deployments: list[Deployment]) -> engine.Array:
         record["base_s"] = d.token.base(batches)
         record["token_w"] = d.power.machine_w(Phase.TOKEN, batches) * share
         record["prompt_w"] = d.power.machine_w(Phase.PROMPT, tokens) * share
-        record["idle_w"] = d.power.idle_w * share
     return records

@@ -18,16 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from provisioner.domain.workload import FloatArray, IntArray
 from provisioner.simulation.published_batch import Request
 from provisioner.simulation.published_cluster import END_S, Cluster, Counters, PublishedPools
 from provisioner.simulation.published_machine import PublishedMachine
 
 __all__ = ["PublishedMachine", "PublishedPools", "PublishedRecords", "simulate_published"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from provisioner.domain.slo import MetricName, Slo
+from provisioner.domain.workload import FloatArray
 from provisioner.simulation.published import PublishedRecords
-from provisioner.simulation.published_machine import PublishedMachine, TimeTable
-
-FloatArray = NDArray[np.float64]
+from provisioner.simulation.published_machine import Lookup, PublishedMachine, TimeTable
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,5 @@ def keeps(slo: Slo, slowdowns: PublishedLatency) -> bool:
 
 
 def _read(table: TimeTable, at: ArrayLike) -> FloatArray:
-    x, y = (np.array(column) for column in zip(*table, strict=True))
-    points = np.asarray(at, dtype=float)
-    right = np.clip(np.searchsorted(x, points), 1, len(x) - 1)
-    slope = (y[right] - y[right - 1]) / (x[right] - x[right - 1])
-    return np.asarray(y[right - 1] + slope * (points - x[right - 1]))
+    lookup = Lookup(table)
+    return np.array([lookup(x) for x in np.asarray(at).tolist()])

@@ -46,10 +46,10 @@ class Records:
     def tbt_s(self) -> FloatArray:
         """Mean time between tokens of each request; NaN for outputs of one token."""
         gaps = self.output_tokens - 1.0
-        with np.errstate(invalid="ignore"):
-            return np.where(gaps > 0, self.finish_s - self.first_token_s, np.nan) / np.where(
-                gaps > 0, gaps, 1.0
-            )
+        with np.errstate(invalid="ignore"):  # infinity less infinity: it never started
+            generating = self.finish_s - self.first_token_s
+        undefined = np.full(len(gaps), np.nan)
+        return np.asarray(np.divide(generating, gaps, out=undefined, where=gaps > 0))
 
     @property
     def queue_s(self) -> FloatArray:
@@ -83,10 +83,8 @@ def simulate(
 ) -> Run:
     """Simulate until every request is done, or nothing moves any more.
 
-    Raises
-    ------
-    ValueError
-        Where a phase has no instance to run on, or a request fits none.
+    Each phase needs an instance of its role, which is not checked here; a request that is longer
+    than the KV room of its instance never finishes.
     """
     state = new_state(pools, requests, rules, window_s)
     loop.run(state)

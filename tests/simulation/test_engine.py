@@ -181,7 +181,7 @@ def test_everybody_is_served_in_order_and_nothing_is_left(deployments, name):
     assert (r.finish_s == r.first_token_s)[~several].all()
     for left in ("used_tokens", "kv_tokens", "count", "assigned", "promised_tokens", "prompts"):
         assert not instances[left].any()
-    for left in ("pending_tokens", "backlog_ns", "out_count", "in_count", "running", "fresh"):
+    for left in ("pending_tokens", "backlog_ns", "flow_count", "running", "fresh"):
         assert not instances[left].any()
 
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 
+from provisioner.performance.prompt import BATCH_TOKENS
+from provisioner.performance.token import MAX_BATCH
 from provisioner.simulation.engine import block, queues
-from provisioner.simulation.engine.heap import cancel, schedule
+from provisioner.simulation.engine.heap import cancel
 from provisioner.simulation.engine.jit import jit
-from provisioner.simulation.engine.physics import mixed_s, prompt_s, token_s
+from provisioner.simulation.engine.physics import host_s, mixed_s, prompt_s, token_s
 from provisioner.simulation.engine.state import (
     BATCH,
-    BATCH_TOKENS,
     BLOCKS,
     CHUNKS,
     GAP_BINS,
@@ -26,7 +27,6 @@ from provisioner.simulation.engine.state import (
     GAP_PER_DECADE,
     ITERATIONS,
     JOINING,
-    MAX_BATCH,
     MOST_STALLS,
     NONE,
     PAUSED,
@@ -52,15 +52,14 @@ def join(state: State, m: int) -> None:
         state.slots[m, slot].stalls = 0
         state.slots[m, slot].last_s = requests[r].updated_s
         instances[m].fresh += 1
-        instances[m].kv_tokens += requests[r].prompt_tokens + 1 + requests[r].made
+        instances[m].kv_tokens += block.held_tokens(requests, r)
 
 
 @jit
 def make_room(state: State, m: int, now: float) -> None:
     """Pause the youngest residents until the next token of all others fits."""
     instances = state.instances
-    room = state.deployments[instances[m].deployment].room_tokens
-    while instances[m].count > 0 and instances[m].used_tokens + instances[m].count > room:
+    while instances[m].count > 0 and not block.has_room(state, m, 0, now):
         youngest = 0
         for slot in range(1, instances[m].count):
             if state.slots[m, slot].resident > state.slots[m, youngest].resident:
@@ -75,12 +74,10 @@ def pause(state: State, m: int, slot: int, now: float) -> None:
     r = state.slots[m, slot].resident
     left = state.slots[m, slot].finish_at - instances[m].iteration
     requests[r].made = requests[r].output_tokens - 1 - left
-    held = requests[r].prompt_tokens + 1 + requests[r].made
+    held = block.held_tokens(requests, r)
     last = state.slots[m, slot].last_s
     requests[r].updated_s = now if last < 0 else last
-    d = instances[m].deployment
-    out_s = held * state.deployments[d].kv_bytes / state.deployments[d].host_bytes_per_s
-    requests[r].left_bytes = now + out_s
+    requests[r].left_bytes = now + host_s(state.deployments, instances[m].deployment, held)
     instances[m].used_tokens -= held
     instances[m].kv_tokens -= held
     remove(state, m, slot)
@@ -96,10 +93,7 @@ def remove(state: State, m: int, slot: int) -> None:
         instances[m].fresh -= 1
     last = instances[m].count - 1
     for i in range(slot, last):
-        state.slots[m, i].resident = state.slots[m, i + 1].resident
-        state.slots[m, i].finish_at = state.slots[m, i + 1].finish_at
-        state.slots[m, i].stalls = state.slots[m, i + 1].stalls
-        state.slots[m, i].last_s = state.slots[m, i + 1].last_s
+        state.slots[m, i] = state.slots[m, i + 1]
     instances[m].count = last
 
 
@@ -119,9 +113,8 @@ def aged(state: State, m: int) -> int:
 def admit(state: State, m: int, r: int, now: float) -> bool:
     """Take room for a prompt and its first token, if there is any."""
     instances, requests = state.instances, state.requests
-    held = requests[r].prompt_tokens + 1
-    room = state.deployments[instances[m].deployment].room_tokens
-    if instances[m].used_tokens + instances[m].count + held > room:
+    held = block.held_tokens(requests, r)
+    if not block.has_room(state, m, held, now):
         state.counters[ROOM_WAITS] += 1
         return False
     instances[m].used_tokens += held
@@ -251,8 +244,7 @@ def start(state: State, m: int, now: float) -> None:
         instances[m].first_s = prompt_s(state.deployments, d, tokens, squared)
     else:
         instances[m].first_s = mixed_s(state.deployments, d, tokens, squared, running, kv)
-    entity = len(state.requests) + m
-    schedule(state.heap, entity, block.end_s(instances, m, instances[m].planned))
+    block.expect_end(state, m)
 
 
 @jit
@@ -262,7 +254,7 @@ def uninterrupted(state: State, m: int) -> int:
     first = state.slots[m, 0].finish_at
     for slot in range(1, instances[m].count):
         first = min(first, state.slots[m, slot].finish_at)
-    room = state.deployments[instances[m].deployment].room_tokens - instances[m].used_tokens
+    room = block.room_tokens(state, m) - instances[m].used_tokens
     return int(min(first - instances[m].iteration, room // instances[m].count))
 
 
@@ -321,10 +313,7 @@ def end_tokens(state: State, m: int, now: float) -> None:
         r = state.slots[m, slot].resident
         if state.slots[m, slot].finish_at > instances[m].iteration:
             if kept < slot:
-                state.slots[m, kept].resident = r
-                state.slots[m, kept].finish_at = state.slots[m, slot].finish_at
-                state.slots[m, kept].stalls = state.slots[m, slot].stalls
-                state.slots[m, kept].last_s = state.slots[m, slot].last_s
+                state.slots[m, kept] = state.slots[m, slot]
             kept += 1
             continue
         held = requests[r].prompt_tokens + requests[r].output_tokens

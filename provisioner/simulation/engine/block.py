@@ -41,13 +41,19 @@ def boundary(instances: Array, m: int, now: float) -> int:
 
 
 @jit
+def expect_end(state: State, m: int) -> None:
+    """Schedule the end of a block after its planned iterations."""
+    entity = len(state.requests) + m
+    schedule(state.heap, entity, end_s(state.instances, m, state.instances[m].planned))
+
+
+@jit
 def shorten(state: State, m: int, iterations: int) -> None:
     """Let a running block end after fewer iterations."""
     instances = state.instances
     if iterations < instances[m].planned:
         instances[m].planned = iterations
-        entity = len(state.requests) + m
-        schedule(state.heap, entity, end_s(instances, m, iterations))
+        expect_end(state, m)
 
 
 @jit
@@ -68,11 +74,23 @@ def growth_tokens(instances: Array, m: int, now: float) -> int:
 
 
 @jit
+def room_tokens(state: State, m: int) -> int:
+    """KV tokens that an instance has room for."""
+    return state.deployments[state.instances[m].deployment].room_tokens
+
+
+@jit
+def held_tokens(requests: Array, r: int) -> int:
+    """KV tokens of a request that is not generating: its prompt and the tokens made so far."""
+    return requests[r].prompt_tokens + 1 + requests[r].made
+
+
+@jit
 def has_room(state: State, m: int, tokens: int, now: float) -> bool:
     """Whether so many KV tokens more fit an instance."""
     instances = state.instances
     held = instances[m].used_tokens + growth_tokens(instances, m, now)
-    return bool(held + tokens <= state.deployments[instances[m].deployment].room_tokens)
+    return bool(held + tokens <= room_tokens(state, m))
 
 
 @jit
@@ -81,8 +99,7 @@ def reserve(state: State, m: int, tokens: int) -> None:
     instances = state.instances
     instances[m].used_tokens += tokens
     if instances[m].running == 1 and instances[m].decoding > 0:
-        room = state.deployments[instances[m].deployment].room_tokens
-        left = (room - instances[m].used_tokens) // instances[m].decoding
+        left = (room_tokens(state, m) - instances[m].used_tokens) // instances[m].decoding
         shorten(state, m, max(left, 1))
 
 

@@ -19,7 +19,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _folder() -> Path:
     """Cache folder: numba does not notice that a function in another file has changed."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    here = Path(__file__).parent
+    physics = here.parent.parent / "performance"  # its constants are compiled in
+    for path in (*sorted(here.glob("*.py")), *sorted(physics.glob("*.py"))):
         digest.update(path.read_bytes())
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "provisioner" / f"engine-{digest.hexdigest()[:16]}"
@@ -33,10 +35,8 @@ def _usable(folder: Path) -> Path:
     return folder
 
 
-CACHE = _usable(_folder())
-"""Where compiled code is kept from run to run."""
 _numba: Any = numba
-_numba.config.CACHE_DIR = str(CACHE)
+_numba.config.CACHE_DIR = str(_usable(_folder()))
 
 _entry = _numba.njit(cache=True, error_model="numpy")
 _inner = _numba.njit(
@@ -54,11 +54,6 @@ def jit(function: Function) -> Function:
     """Compile a function into its callers: passing the state costs more than most of them do."""
     compiled: Function = _inner(function)
     return compiled
-
-
-def is_compiled() -> bool:
-    """Whether an earlier run left the compiled engine behind."""
-    return any(CACHE.rglob("*.nbc"))
 
 
 def _borrowed(_: Any, array: Any) -> Any:

@@ -89,11 +89,12 @@ def note_given(state: State, r: int) -> None:
     """Remember for `plan-shares` what each group was given of a request class."""
     if state.rules[0].router != PLAN_SHARES:
         return
-    given, k = state.given, state.requests[r].shares
-    instances = state.instances
-    given[instances[state.requests[r].prompt_at].home, k] += 1
-    if instances[state.requests[r].token_at].home != instances[state.requests[r].prompt_at].home:
-        given[instances[state.requests[r].token_at].home, k] += 1
+    instances, request, given = state.instances, state.requests[r], state.given
+    k = request.request_class
+    prompt_home, token_home = instances[request.prompt_at].home, instances[request.token_at].home
+    given[prompt_home, k] += 1
+    if token_home != prompt_home:
+        given[token_home, k] += 1
     given[len(given) - 1, k] += 1
 
 
@@ -132,8 +133,7 @@ def end(state: State, m: int, now: float) -> None:
         instances[m].chunked = NONE
     while instances[m].head[BATCH] != NONE:
         prompt_done(state, m, queues.pop(instances, requests, m, BATCH), now)
-    network.bring_back(state, m, now)
-    network.receive(state, m, now)
+    network.fill(state, m, now)
     begin(state, m, now)
     routing.settle(state, m)
 
@@ -166,6 +166,7 @@ def prompt_done(state: State, m: int, r: int, now: float) -> None:
 def transferred(state: State, r: int, now: float) -> None:
     """A request's transfer has moved on."""
     instances, requests = state.instances, state.requests
+    cancel(state.heap, r)
     phase = requests[r].phase
     if phase == network.RETURNING:
         returned(state, r, now)
@@ -179,8 +180,6 @@ def transferred(state: State, r: int, now: float) -> None:
             requests[r].phase = network.SETTLING
             schedule(state.heap, r, requests[r].ready_s)
             return
-    else:
-        cancel(state.heap, r)
     requests[r].phase, requests[r].ready_s = 0, now
     requests[r].updated_s = requests[r].first_token_s
     src, dst = requests[r].prompt_at, requests[r].token_at
@@ -194,7 +193,6 @@ def transferred(state: State, r: int, now: float) -> None:
 def returned(state: State, r: int, now: float) -> None:
     """A paused request is back from host memory."""
     instances, requests = state.instances, state.requests
-    cancel(state.heap, r)
     m = requests[r].token_at
     requests[r].phase = 0
     instances[m].returning = NONE
@@ -206,7 +204,6 @@ def returned(state: State, r: int, now: float) -> None:
 @jit
 def freed(state: State, m: int, now: float) -> None:
     """Room became free at an instance."""
-    network.bring_back(state, m, now)
-    network.receive(state, m, now)
+    network.fill(state, m, now)
     if state.instances[m].head[WAITING] != NONE:
         wake(state, m, now)

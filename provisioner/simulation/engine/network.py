@@ -11,14 +11,17 @@ Not modelled: a fabric with less bandwidth than its machines.
 from __future__ import annotations
 
 from provisioner.simulation.engine import block, queues
-from provisioner.simulation.engine.heap import cancel, schedule
+from provisioner.simulation.engine.heap import schedule
 from provisioner.simulation.engine.jit import jit
+from provisioner.simulation.engine.physics import host_s
 from provisioner.simulation.engine.state import (
     INCOMING,
     LAYERED,
     NONE,
     PAUSED,
+    RECEIVER,
     ROOM_WAITS,
+    SENDER,
     SERIAL,
     SHARED,
     State,
@@ -30,38 +33,29 @@ until the floor has passed; back from host memory."""
 
 
 @jit
-def _link(state: State, r: int, src: int, dst: int) -> None:
+def _link(state: State, r: int, side: int, m: int) -> None:
+    """Put a transfer first in the list of one of its ends."""
     instances, requests = state.instances, state.requests
-    requests[r].out_last, requests[r].in_last = NONE, NONE
-    requests[r].out_next, requests[r].in_next = instances[src].out_head, instances[dst].in_head
-    if instances[src].out_head != NONE:
-        requests[instances[src].out_head].out_last = r
-    if instances[dst].in_head != NONE:
-        requests[instances[dst].in_head].in_last = r
-    instances[src].out_head, instances[dst].in_head = r, r
-    instances[src].out_count += 1
-    instances[dst].in_count += 1
+    first = instances[m].flow_head[side]
+    requests[r].flow_last[side], requests[r].flow_next[side] = NONE, first
+    if first != NONE:
+        requests[first].flow_last[side] = r
+    instances[m].flow_head[side] = r
+    instances[m].flow_count[side] += 1
 
 
 @jit
-def _unlink(state: State, r: int, src: int, dst: int) -> None:
+def _unlink(state: State, r: int, side: int, m: int) -> None:
+    """Take a transfer out of the list of one of its ends."""
     instances, requests = state.instances, state.requests
-    before, after = requests[r].out_last, requests[r].out_next
+    before, after = requests[r].flow_last[side], requests[r].flow_next[side]
     if before == NONE:
-        instances[src].out_head = after
+        instances[m].flow_head[side] = after
     else:
-        requests[before].out_next = after
+        requests[before].flow_next[side] = after
     if after != NONE:
-        requests[after].out_last = before
-    before, after = requests[r].in_last, requests[r].in_next
-    if before == NONE:
-        instances[dst].in_head = after
-    else:
-        requests[before].in_next = after
-    if after != NONE:
-        requests[after].in_last = before
-    instances[src].out_count -= 1
-    instances[dst].in_count -= 1
+        requests[after].flow_last[side] = before
+    instances[m].flow_count[side] -= 1
 
 
 @jit
@@ -74,8 +68,8 @@ def _retime(state: State, r: int, now: float) -> None:
     requests[r].left_bytes = max(requests[r].left_bytes - sent, 0.0)
     requests[r].updated_s = now
     requests[r].rate_bytes_per_s = min(
-        state.deployments[out_d].network_bytes_per_s / instances[src].out_count,
-        state.deployments[in_d].network_bytes_per_s / instances[dst].in_count,
+        state.deployments[out_d].network_bytes_per_s / instances[src].flow_count[SENDER],
+        state.deployments[in_d].network_bytes_per_s / instances[dst].flow_count[RECEIVER],
     )
     schedule(state.heap, r, now + requests[r].left_bytes / requests[r].rate_bytes_per_s)
 
@@ -83,15 +77,15 @@ def _retime(state: State, r: int, now: float) -> None:
 @jit
 def _retime_neighbours(state: State, src: int, dst: int, now: float) -> None:
     instances, requests = state.instances, state.requests
-    r = instances[src].out_head
+    r = instances[src].flow_head[SENDER]
     while r != NONE:
         _retime(state, r, now)
-        r = requests[r].out_next
-    r = instances[dst].in_head
+        r = requests[r].flow_next[SENDER]
+    r = instances[dst].flow_head[RECEIVER]
     while r != NONE:
         if requests[r].prompt_at != src:
             _retime(state, r, now)
-        r = requests[r].in_next
+        r = requests[r].flow_next[RECEIVER]
 
 
 @jit
@@ -101,8 +95,9 @@ def _begin(state: State, r: int, phase: int, now: float) -> None:
     size = requests[r].prompt_tokens * state.deployments[instances[dst].deployment].kv_bytes
     requests[r].left_bytes, requests[r].rate_bytes_per_s = size, 0.0
     requests[r].updated_s, requests[r].phase = now, phase
-    _link(state, r, src, dst)
-    if instances[src].out_count > 1 or instances[dst].in_count > 1:
+    _link(state, r, SENDER, src)
+    _link(state, r, RECEIVER, dst)
+    if instances[src].flow_count[SENDER] > 1 or instances[dst].flow_count[RECEIVER] > 1:
         state.counters[SHARED] += 1
     _retime_neighbours(state, src, dst, now)
 
@@ -111,8 +106,8 @@ def _begin(state: State, r: int, phase: int, now: float) -> None:
 def finish_sending(state: State, r: int, now: float) -> None:
     """Take a transfer that has sent everything off its links."""
     src, dst = state.requests[r].prompt_at, state.requests[r].token_at
-    cancel(state.heap, r)
-    _unlink(state, r, src, dst)
+    _unlink(state, r, SENDER, src)
+    _unlink(state, r, RECEIVER, dst)
     _retime_neighbours(state, src, dst, now)
 
 
@@ -127,7 +122,7 @@ def overlap(state: State, r: int, prompt_s: float, now: float) -> None:
     rest_s = max(serial_s - prompt_s, d[out_d].floor_s, d[in_d].floor_s)
     if rest_s >= serial_s or crowded(state, dst):
         return
-    held = requests[r].prompt_tokens + 1
+    held = block.held_tokens(requests, r)
     if block.has_room(state, dst, held, now):
         block.reserve(state, dst, held)
         state.counters[LAYERED] += 1
@@ -166,7 +161,7 @@ def receive(state: State, m: int, now: float) -> None:
     instances, requests = state.instances, state.requests
     while instances[m].head[INCOMING] != NONE and instances[m].head[PAUSED] == NONE:
         r = instances[m].head[INCOMING]
-        held = requests[r].prompt_tokens + 1
+        held = block.held_tokens(requests, r)
         if not block.has_room(state, m, held, now):
             state.counters[ROOM_WAITS] += 1
             return
@@ -183,13 +178,19 @@ def bring_back(state: State, m: int, now: float) -> None:
     if instances[m].returning != NONE or instances[m].head[PAUSED] == NONE:
         return
     r = instances[m].head[PAUSED]
-    held = requests[r].prompt_tokens + 1 + requests[r].made
+    held = block.held_tokens(requests, r)
     if not block.has_room(state, m, held + instances[m].count + 1, now):
         return
     queues.pop(instances, requests, m, PAUSED)
     block.reserve(state, m, held)
     instances[m].returning = r
     requests[r].phase = RETURNING
-    d = instances[m].deployment
-    in_s = held * state.deployments[d].kv_bytes / state.deployments[d].host_bytes_per_s
+    in_s = host_s(state.deployments, instances[m].deployment, held)
     schedule(state.heap, r, max(now, requests[r].left_bytes) + in_s)
+
+
+@jit
+def fill(state: State, m: int, now: float) -> None:
+    """Give room that became free to those who wait for it: first to what paused."""
+    bring_back(state, m, now)
+    receive(state, m, now)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from provisioner.performance.deployment import MIXED_FACTOR
 from provisioner.simulation.engine.jit import jit
 from provisioner.simulation.engine.state import Array
-
-MIXED_FACTOR = 1.1
 
 
 @jit
@@ -37,6 +36,12 @@ def mixed_s(
     """Time [s] of an iteration with both: ``max(1.1 t_p(T + B, Q), t_t(B, K))``."""
     prompts = MIXED_FACTOR * prompt_s(deployments, d, tokens + batch, squared)
     return max(prompts, token_s(deployments, d, batch, kv_tokens))
+
+
+@jit
+def host_s(deployments: Array, d: int, tokens: int) -> float:
+    """Time [s] to move so many KV tokens to host memory or back."""
+    return tokens * deployments[d].kv_bytes / deployments[d].host_bytes_per_s
 
 
 @jit

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 
+from provisioner.performance.token import MAX_BATCH
 from provisioner.simulation.engine import block
 from provisioner.simulation.engine.batch import alone_ns
 from provisioner.simulation.engine.jit import jit
@@ -24,7 +25,6 @@ from provisioner.simulation.engine.state import (
     COLOCATED,
     GENERATING,
     IDLE,
-    MAX_BATCH,
     MIXED,
     MIXED_POOL,
     NONE,
@@ -80,7 +80,7 @@ def token_key(state: State, m: int) -> float:
     promised = float(instances[m].promised_tokens)
     if state.rules[0].router == SHORTEST_QUEUE:
         return promised
-    room = float(state.deployments[instances[m].deployment].room_tokens)
+    room = float(block.room_tokens(state, m))
     full = 1e6 * promised / room if promised > room else 0.0
     return gap_s(state, m) + full
 
@@ -155,7 +155,7 @@ def _prompt_value(state: State, g: int, mixed: int, r: int, now: float) -> tuple
 def _wanted(state: State, r: int, role: int) -> int:
     """Group that is furthest behind its share of a request class; NONE where none has a share."""
     groups = state.groups
-    k = state.requests[r].shares
+    k = state.requests[r].request_class
     best, furthest = NONE, -math.inf
     for g in range(len(groups)):
         if groups[g].role != role or state.share[g, k] <= 0:
@@ -204,9 +204,8 @@ def _accepts_prompt(state: State, m: int, r: int) -> bool:
 def _accepts_tokens(state: State, m: int, r: int) -> bool:
     if m == NONE:
         return False
-    instances = state.instances
-    room = state.deployments[instances[m].deployment].room_tokens
-    return bool(instances[m].promised_tokens + state.requests[r].prompt_tokens + 1 <= room)
+    promised = state.instances[m].promised_tokens + block.held_tokens(state.requests, r)
+    return bool(promised <= block.room_tokens(state, m))
 
 
 @jit

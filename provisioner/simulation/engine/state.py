@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from provisioner.performance.token import MAX_BATCH
+
 NONE = -1
 """No request, no instance, no event."""
-MAX_BATCH = 512
-BATCH_TOKENS = 2048
 MOST_STALLS = 4
 """Iterations that a request may miss in a row before it goes ahead of prompts."""
 GAP_BINS, GAP_LOW_S, GAP_PER_DECADE = 300, 1e-3, 50
@@ -39,7 +39,7 @@ DEPLOYMENT = np.dtype(
         ("prompt_x", "f8", (MOST_KNOTS,)),
         ("prompt_y", "f8", (MOST_KNOTS,)),
         *_fields("f8", "prompt_slope_s", "quadratic_s", "context_s", "kv_bytes"),
-        *_fields("f8", "network_bytes_per_s", "host_bytes_per_s", "floor_s", "idle_w"),
+        *_fields("f8", "network_bytes_per_s", "host_bytes_per_s", "floor_s"),
         ("base_s", "f8", (MAX_BATCH + 1,)),
         ("token_w", "f8", (MAX_BATCH + 1,)),
         ("prompt_w", "f8", (POWER_TOKENS + 1,)),
@@ -55,7 +55,9 @@ INSTANCE = np.dtype(
         *_fields("i8", "used_tokens", "count", "kv_tokens", "iteration", "running", "planned"),
         *_fields("i8", "decoding", "prompt_tokens", "chunked", "chunk_tokens", "fresh"),
         *_fields("i8", "backlog_ns", "prompts", "pending_tokens", "assigned", "promised_tokens"),
-        *_fields("i8", "returning", "out_head", "out_count", "in_head", "in_count"),
+        ("returning", "i8"),
+        ("flow_head", "i8", (2,)),
+        ("flow_count", "i8", (2,)),
         *_fields("f8", "start_s", "first_s", "step_s", "prompt_busy_s", "token_busy_s"),
         *_fields("f8", "batch_s", "kv_token_s", "energy_j"),
     ],
@@ -71,16 +73,16 @@ REQUEST = np.dtype(
     [
         *_fields("f8", "arrival_s", "prompt_start_s", "first_token_s", "ready_s"),
         *_fields("f8", "token_start_s", "finish_s", "left_bytes", "rate_bytes_per_s", "updated_s"),
-        *_fields("i4", "prompt_tokens", "output_tokens", "shares", "prompt_at", "token_at"),
+        *_fields("i4", "prompt_tokens", "output_tokens", "request_class", "prompt_at", "token_at"),
         *_fields("i4", "next", "made", "done_tokens", "phase"),
-        *_fields("i4", "out_next", "out_last", "in_next", "in_last"),
+        ("flow_next", "i4", (2,)),
+        ("flow_last", "i4", (2,)),
     ],
     align=True,
 )
 """Times [s] are NaN until they happen."""
 GROUP = np.dtype(
-    [*_fields("i8", "role", "deployment", "first", "size"), ("gaps", "f8", (GAP_BINS,))],
-    align=True,
+    [*_fields("i8", "role", "deployment", "first"), ("gaps", "f8", (GAP_BINS,))], align=True
 )
 """Instances of one deployment and home role."""
 NODE = np.dtype([("time_s", "f8"), ("entity", "i8")], align=True)
@@ -151,6 +153,8 @@ COUNTERS = (
 PROMPT, TOKEN, MIXED = range(3)
 COLOCATED, SPLIT, MIXED_POOL = range(3)
 EXPECTED_FINISH, SHORTEST_QUEUE, PLAN_SHARES = range(3)
+SENDER, RECEIVER = range(2)
+"""Ends of a transfer: lists of the transfers out of an instance, and into it."""
 IDLE, BUSY, GENERATING = range(3)
 """Trees of a group, per pool that its instances are in."""
 
@@ -160,19 +164,19 @@ def new_instances(home: Array, place: Array, deployment: Array, mixed: Array) ->
     instances = np.zeros(len(home), dtype=INSTANCE)
     instances["home"], instances["place"] = home, place
     instances["deployment"], instances["mixed"] = deployment, mixed
-    for name in ("head", "tail", "chunked", "returning", "out_head", "in_head"):
+    for name in ("head", "tail", "chunked", "returning", "flow_head"):
         instances[name] = NONE
     return instances
 
 
 def new_requests(
-    arrival_s: Array, prompt_tokens: Array, output_tokens: Array, shares: Array
+    arrival_s: Array, prompt_tokens: Array, output_tokens: Array, request_class: Array
 ) -> Array:
     """Requests that have not arrived yet."""
     requests = np.zeros(len(arrival_s), dtype=REQUEST)
-    requests["arrival_s"], requests["shares"] = arrival_s, shares
+    requests["arrival_s"], requests["request_class"] = arrival_s, request_class
     requests["prompt_tokens"], requests["output_tokens"] = prompt_tokens, output_tokens
-    for name in ("prompt_at", "token_at", "next", "out_next", "out_last", "in_next", "in_last"):
+    for name in ("prompt_at", "token_at", "next", "flow_next", "flow_last"):
         requests[name] = NONE
     for name in ("prompt_start_s", "first_token_s", "ready_s", "token_start_s", "finish_s"):
         requests[name] = np.nan
