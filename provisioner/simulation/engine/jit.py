@@ -38,7 +38,7 @@ def _usable(folder: Path) -> Path:
 _numba: Any = numba
 _numba.config.CACHE_DIR = str(_usable(_folder()))
 
-_entry = _numba.njit(cache=True, error_model="numpy")
+_entry = _numba.njit(cache=True, nogil=True, error_model="numpy")
 _inner = _numba.njit(
     error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
