@@ -103,12 +103,17 @@ class Targets:
         return self.workload.histogram
 
 
-def resolve_targets(case: Case) -> tuple[Targets, ...]:
-    """Resolve every workload's SLO against its own lengths and reference."""
-    references = {
+def references_of(case: Case) -> dict[str, Deployment]:
+    """Fit the reference machines that slowdowns are relative to, by name."""
+    return {
         name: deploy(case.model, machine, profile)
         for name, (machine, profile) in case.references.items()
     }
+
+
+def resolve_targets(case: Case) -> tuple[Targets, ...]:
+    """Resolve every workload's SLO against its own lengths and reference."""
+    references = references_of(case)
     return tuple(
         _targets(workload, references.get(workload.slo.reference or ""))
         for workload in case.workloads

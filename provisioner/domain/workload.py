@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provisioner.domain.slo import Slo
+from provisioner.domain.trace import Trace
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -190,7 +191,8 @@ class LengthRecord:
 class Workload:
     """One stream of requests that the cluster must serve, resolved: rate, lengths and SLO.
 
-    ``rate_per_s`` includes the scenario's growth.
+    ``rate_per_s`` includes the scenario's growth. ``trace`` holds the requests themselves where
+    they are known: of the window planned for, at the speed planned for.
     """
 
     name: str
@@ -198,3 +200,4 @@ class Workload:
     histogram: LengthHistogram
     slo: Slo
     source: str
+    trace: Trace | None = None

@@ -17,7 +17,7 @@ from provisioner.domain.workload import Workload
 from provisioner.errors import InputError, unknown_name
 from provisioner.inputs import catalogue, hardware
 from provisioner.inputs.scenarios import PROVENANCE
-from provisioner.inputs.workloads import WORKLOADS, lengths_and_rate
+from provisioner.inputs.workloads import WORKLOADS, stream_of
 
 DEFAULT_SLO = "splitwise"
 FALLBACK_SLO = "interactive"
@@ -176,11 +176,14 @@ def _workloads(
 ) -> tuple[tuple[Workload, ...], tuple[str, ...]]:
     workloads, notes = [], []
     for entry in scenario.workloads:
-        lengths, rate, source, remarks = lengths_and_rate(entry, folder)
+        stream = stream_of(entry, folder)
         choice = entry.slo if entry.slo is not None else scenario.slo
         slo = _slo(choice, model, f"workloads.{entry.name}.slo" if entry.slo else "slo")
-        workloads.append(Workload(entry.name, rate * scenario.growth, lengths, slo, source))
-        notes += remarks
+        rate = stream.rate_per_s * scenario.growth
+        workloads.append(
+            Workload(entry.name, rate, stream.lengths, slo, stream.source, stream.trace)
+        )
+        notes += stream.notes
     return tuple(workloads), tuple(notes)
 
 

@@ -7,35 +7,16 @@ are counted from the first request.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from provisioner.domain.workload import FloatArray, IntArray
+from provisioner.domain.trace import Trace
 from provisioner.errors import InputError
 from provisioner.inputs.text_files import open_lines
 from provisioner.inputs.trace_tables import Block, read_blocks
 
 CHUNK_ROWS = 100_000
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Requests in order of arrival: seconds since the first one, and both lengths in tokens.
-
-    ``left_out`` counts the requests that failed when the trace was taken.
-    """
-
-    arrival_s: FloatArray
-    prompt_tokens: IntArray
-    output_tokens: IntArray
-    left_out: int = 0
-
-    @property
-    def span_s(self) -> float:
-        """Time from the first to the last arrival [s]."""
-        return float(self.arrival_s[-1] - self.arrival_s[0])
 
 
 def read_trace(path: Path) -> Trace:

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import yaml
@@ -14,6 +14,7 @@ from pydantic import Field
 
 from provisioner.domain.base import Count, Name, Noun, Positive
 from provisioner.domain.scenario import PEAK_RATE, WorkloadEntry
+from provisioner.domain.trace import Trace
 from provisioner.domain.workload import (
     HISTOGRAM_COLUMNS,
     OUTPUT_EDGES,
@@ -28,7 +29,7 @@ from provisioner.domain.workload import (
 from provisioner.errors import InputError
 from provisioner.inputs import catalogue
 from provisioner.inputs.tables import Row, read_rows
-from provisioner.inputs.trace_files import Trace, read_chunks, read_trace
+from provisioner.inputs.trace_files import read_chunks, read_trace
 from provisioner.inputs.yaml_files import parse, read_record
 
 WORKLOADS = "workloads"
@@ -227,10 +228,18 @@ def _description_text(record: LengthRecord) -> str:
     return yaml.safe_dump(known, sort_keys=False, width=1000)
 
 
-def lengths_and_rate(
-    entry: WorkloadEntry, folder: Path
-) -> tuple[LengthHistogram, float, str, list[str]]:
-    """Resolve one workload entry to (lengths, requests/s, source, notes), growth not applied.
+class Stream(NamedTuple):
+    """A workload entry resolved; ``rate_per_s`` has no growth applied."""
+
+    lengths: LengthHistogram
+    rate_per_s: float
+    source: str
+    notes: list[str]
+    trace: Trace | None = None
+
+
+def stream_of(entry: WorkloadEntry, folder: Path) -> Stream:
+    """Resolve one workload entry.
 
     Parameters
     ----------
@@ -245,11 +254,11 @@ def lengths_and_rate(
         if entry.rate_per_s is None:
             raise InputError(f"{where}: rate_per_s is missing")
         lengths = histogram_of(np.array([entry.prompt_tokens]), np.array([entry.output_tokens]))
-        return lengths, entry.rate_per_s, "fixed lengths", []
+        return Stream(lengths, entry.rate_per_s, "fixed lengths", [])
     record = read_length_record(entry.name, where)
     rate, notes = _stored_rate(entry, record, where)
     notes += unit_notes(entry.name, record.mean_rate_per_s)
-    return record.histogram, rate, record.source, notes
+    return Stream(record.histogram, rate, record.source, notes)
 
 
 def _stored_rate(entry: WorkloadEntry, record: LengthRecord, where: str) -> tuple[float, list[str]]:
@@ -292,9 +301,7 @@ def unit_notes(name: str, mean_rate_per_s: float | None) -> list[str]:
     ]
 
 
-def _from_trace(
-    entry: WorkloadEntry, path: Path, where: str
-) -> tuple[LengthHistogram, float, str, list[str]]:
+def _from_trace(entry: WorkloadEntry, path: Path, where: str) -> Stream:
     trace = read_trace(path)
     notes = [f"{path}: {trace.left_out} failed requests left out"] if trace.left_out else []
     mean = len(trace.arrival_s) / trace.span_s if trace.span_s > 0 else None
@@ -313,7 +320,7 @@ def _from_trace(
     else:
         raise InputError(f"{where}: the trace spans no time, so rate_per_s must be given")
     lengths = histogram_of(trace.prompt_tokens, trace.output_tokens)
-    return lengths, rate, f"trace {path}", notes
+    return Stream(lengths, rate, f"trace {path}", notes, trace.compressed(speedup))
 
 
 def _busiest(trace: Trace, window_s: float, where: str) -> tuple[Trace, float]:
@@ -328,6 +335,4 @@ def _busiest(trace: Trace, window_s: float, where: str) -> tuple[Trace, float]:
         )
     counts = _window_counts(trace.arrival_s, window_s)
     start = int(counts.argmax())
-    part = slice(start, start + int(counts[start]))
-    window = Trace(trace.arrival_s[part], trace.prompt_tokens[part], trace.output_tokens[part])
-    return window, counts[start] / window_s
+    return trace.part(start, int(counts[start])), counts[start] / window_s

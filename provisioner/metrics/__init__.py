@@ -1,7 +1,8 @@
 """Latency metrics that an SLO may limit, one file each.
 
-A metric is a module with ``NAME`` and ``alone_s(reference, lengths)``: the latency of a request
-alone on the reference deployment, which a slowdown is relative to.
+A metric is a module with ``NAME``, ``alone_s(reference, lengths)``: the latency of a request
+alone on the reference deployment, which a slowdown is relative to, and ``measure(times)``: the
+latencies of requests that were served.
 """
 
 from __future__ import annotations

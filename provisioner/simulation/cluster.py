@@ -46,6 +46,11 @@ class Requests:
     def __len__(self) -> int:
         return len(self.arrival_s)
 
+    @property
+    def prompt_sq(self) -> IntArray:
+        """Squared prompt lengths."""
+        return self.prompt_tokens**2
+
 
 def new_state(
     pools: tuple[SimulatedPool, ...],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from provisioner.domain.workload import FloatArray, IntArray
+from provisioner.metrics import e2e, tbt, ttft
 from provisioner.simulation.cluster import Requests, SimulatedPool, new_state
 from provisioner.simulation.engine import loop
 from provisioner.simulation.engine.state import COUNTERS, State
@@ -35,21 +36,17 @@ class Records:
     @property
     def ttft_s(self) -> FloatArray:
         """Time to the first token."""
-        return self.first_token_s - self.arrival_s
+        return ttft.measure(self)
 
     @property
     def e2e_s(self) -> FloatArray:
         """Time to the last token."""
-        return self.finish_s - self.arrival_s
+        return e2e.measure(self)
 
     @property
     def tbt_s(self) -> FloatArray:
         """Mean time between tokens of each request; NaN for outputs of one token."""
-        gaps = self.output_tokens - 1.0
-        with np.errstate(invalid="ignore"):  # infinity less infinity: it never started
-            generating = self.finish_s - self.first_token_s
-        undefined = np.full(len(gaps), np.nan)
-        return np.asarray(np.divide(generating, gaps, out=undefined, where=gaps > 0))
+        return tbt.measure(self)
 
     @property
     def queue_s(self) -> FloatArray:
@@ -64,10 +61,11 @@ class Records:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished simulation."""
+    """A finished simulation; ``window_s`` is from when until when pools were measured."""
 
     records: Records
     state: State
+    window_s: tuple[float, float]
 
     @property
     def counters(self) -> dict[str, int]:
@@ -88,7 +86,7 @@ def simulate(
     """
     state = new_state(pools, requests, rules, window_s)
     loop.run(state)
-    return Run(_records(state), state)
+    return Run(_records(state), state, window_s)
 
 
 def _records(state: State) -> Records:
