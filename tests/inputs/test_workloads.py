@@ -356,14 +356,16 @@ def test_rates_of_a_trace(write, bursty):
 
     arrivals = [a for a, _, _ in bursty]
     mean = 600 / (arrivals[-1] - arrivals[0])
-    lengths, rate, source, notes = resolved()
+    lengths, rate, source, notes, trace = resolved()
     assert rate == pytest.approx(mean)
     assert lengths.total_requests == 600
     assert source == f"trace {path}"
     assert notes == [
         f"w: no rate given, so the trace's own mean of {mean:.4g} requests/s is planned"
     ]
-    assert resolved(rate_per_s=70)[1:] == (70, source, [])
+    assert resolved(rate_per_s=70)[1:4] == (70, source, [])
+    assert trace.arrival_s == pytest.approx(np.array(arrivals) - arrivals[0])
+    assert resolved(speedup=2.5).trace.span_s == pytest.approx(trace.span_s / 2.5)
     assert resolved(speedup=2.5)[1] == pytest.approx(2.5 * mean)
     for window in (1, 60, 300):
         assert resolved(rate=f"peak_{window}s")[1] == busiest(arrivals, window) / window
