@@ -384,7 +384,7 @@ def test_lengths_of_the_busiest_window_are_those_of_its_requests(write):
     requests = [(20 * i, 10, 1) for i in range(5)] + [(100 + i, 4000, 900) for i in range(5)]
     path = write("t.csv", trace_text(requests))
     entry = entry_of(trace="t.csv", rate="peak_10s")
-    lengths, rate, _, notes = stream_of(entry, path.parent)
+    lengths, rate, _, notes, _ = stream_of(entry, path.parent)
     assert rate == 0.5
     assert Counter(lengths.prompt_tokens.tolist()) == {4000: 1}
     assert lengths.total_requests == 5
@@ -402,7 +402,7 @@ def test_a_trace_without_span_needs_a_rate(write):
     path = write("t.csv", trace_text([(5, 1, 1), (5, 2, 2)]))
     with pytest.raises(InputError, match="spans no time, so rate_per_s must be given"):
         stream_of(entry_of(trace="t.csv"), path.parent)
-    assert stream_of(entry_of(trace="t.csv", rate_per_s=3), path.parent)[1:] == (
+    assert stream_of(entry_of(trace="t.csv", rate_per_s=3), path.parent)[1:4] == (
         3,
         f"trace {path}",
         [],
@@ -420,7 +420,7 @@ def test_failed_requests_are_noted(write):
 def test_times_in_another_unit_are_noted(write, fields):
     def notes(times):
         path = write("t.csv", trace_text([(time, 1, 1) for time in times]))
-        _, _, _, found = stream_of(entry_of(trace="t.csv", **fields), path.parent)
+        _, _, _, found, _ = stream_of(entry_of(trace="t.csv", **fields), path.parent)
         return [note for note in found if "check the unit of the times" in note]
 
     seconds = np.arange(100)
