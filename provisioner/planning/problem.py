@@ -22,10 +22,18 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Pools and counts, as (candidate, machines), that failed and with them all that have fewer."""
+
+    counts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class Problem:
     """What may be bought, what must be served, and what is allowed.
 
-    ``scale_demand`` makes the demand multiplier theta a decision instead of 1.
+    ``scale_demand`` makes the demand multiplier theta a decision instead of 1. ``cuts`` are
+    clusters known to fail; ``most`` then is, per candidate, what a better cluster never exceeds.
     """
 
     demand: Demand
@@ -35,6 +43,8 @@ class Problem:
     spares: tuple[tuple[Role, int], ...] = ()
     max_types_per_role: int | None = None
     scale_demand: bool = False
+    cuts: tuple[Cut, ...] = ()
+    most: tuple[int, ...] | None = None
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:

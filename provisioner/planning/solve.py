@@ -193,13 +193,15 @@ def most_machines(problem: Problem) -> tuple[int, ...]:
     """Per candidate, a number of machines that no optimal solution exceeds.
 
     At a fixed demand that is what serves everything alone; with the demand free, what the limits
-    allow.
+    allow. Cuts make more necessary, so a problem with cuts states its own.
 
     Raises
     ------
     InputError
         Where throughput is the objective and a machine type may be bought without end.
     """
+    if problem.most is not None:
+        return problem.most
     if not problem.scale_demand:
         _refuse_endless(problem)
         return tuple(_enough_alone(problem, j) for j in range(len(problem.candidates)))

@@ -8,6 +8,7 @@
 ``spare__C``              integer, spare machines of C
 ``owned__M``              integer, existing machines of type M in use
 ``uses__ROLE__M``         1 when type M is used in a role
+``more__N__C``            1 when C has more machines than in cluster N, which failed
 ``theta``                 demand multiplier; only where throughput is the objective
 ========================  ==================================================================
 """
@@ -41,6 +42,7 @@ class Variables:
     owned: dict[str, Variable]
     uses: dict[tuple[Role, str], Variable]
     theta: Variable | None
+    more: tuple[dict[int, Variable], ...]
 
     def total(self, index: int) -> Variable:
         """Machines of a candidate, spares included."""
@@ -96,6 +98,14 @@ def declare(model: pulp.LpProblem, problem: Problem, most: tuple[int, ...]) -> V
         owned=_owned(model, problem),
         uses=_uses(model, problem),
         theta=theta,
+        more=tuple(
+            {
+                j: add(f"more__{number}__{candidates[j].name}", 0, 1, "Integer")
+                for j, count in cut.counts
+                if count < most[j]
+            }
+            for number, cut in enumerate(problem.cuts)
+        ),
     )
 
 

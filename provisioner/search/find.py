@@ -206,14 +206,14 @@ def bound(search: Search, time_limit_s: float | None = None) -> float | None:
     guide = search.guide
     bounds = []
     for design in search.case.scenario.designs:
-        candidates = bounding_candidates(
-            guide.demand,
+        demand, candidates = bounding_candidates(
             guide.targets,
             guide.deployments,
             DESIGN_ROLES[design],
             simulation.duration_s - simulation.warmup_s,
         )
-        answer = solve(search.problem(candidates), search.objective, limit_s)
+        problem = replace(search.problem(candidates), demand=demand)
+        answer = solve(problem, search.objective, limit_s)
         if answer.optimal and answer.solution is None:
             continue
         if answer.bound is None:

@@ -73,9 +73,7 @@ def test_every_coefficient_is_at_most_the_guides(role):
     guide = example_search().guide
     loose = {
         c.deployment.name: c
-        for c in bounding_candidates(
-            guide.demand, guide.targets, guide.deployments, (role,), WINDOW_S
-        )
+        for c in bounding_candidates(guide.targets, guide.deployments, (role,), WINDOW_S)[1]
     }
     for budget in guide.budgets:
         for tight in guide.candidates((role,), budget):

@@ -11,6 +11,7 @@ from types import ModuleType
 from provisioner.planning.constraints import (
     availability,
     batch_limit,
+    failed_before,
     kv_room,
     machine_limit,
     money,
@@ -46,4 +47,5 @@ CONSTRAINTS: tuple[ModuleType, ...] = (
     machine_limit,
     rack_space,
     availability,
+    failed_before,
 )
