@@ -6,7 +6,9 @@ import contextlib
 import io
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -104,6 +106,26 @@ def progress(sentence: str) -> Iterator[Callable[[str], None]]:
         return
     with console(sys.stderr).status(sentence) as status:
         yield lambda text: status.update(f"{sentence}: {text}")
+
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Finish what takes but a moment: writing the files of an answer, and saying so.
+
+    Whoever stops the command then finds either nothing or all of it, and the exit code says which.
+    """
+    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        known = []  # signals do not come here, nor may they be set
+    former = {number: signal.signal(number, signal.SIG_IGN) for number in known}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def say(message: str) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from provisioner.cli.app import Changes, Force, Json
-from provisioner.cli.output import progress, say, show
+from provisioner.cli.output import progress, say, show, uninterrupted
 
 if TYPE_CHECKING:
+    from provisioner.domain.case import Case
     from provisioner.domain.result import PlanResult
 
 _TRAFFIC, _SUPPLY = "Traffic", "Machines"
@@ -120,10 +121,14 @@ def plan(
     for key in ("scenario", "changes", "out", "force", "as_json"):
         flags.pop(key)
     with progress("planning") as moved_on:
-        result = _plan(scenario, flags, changes or [], out, force, moved_on)
-    _show(result, as_json=as_json)
-    if out is not None:
-        say(f"written: {out}")
+        result, case = _plan(scenario, flags, changes or [], out, force, moved_on)
+    if out is None:
+        _show(result, as_json=as_json)
+    else:
+        with uninterrupted():
+            _save(result, case, out, force=force)
+            _show(result, as_json=as_json)
+            say(f"written: {out}")
     raise typer.Exit(result.exit_code)
 
 
@@ -134,17 +139,17 @@ def _plan(
     out: Path | None,
     force: bool,
     moved_on: Callable[[str], None],
-) -> PlanResult:
+) -> tuple[PlanResult, Case]:
     from dataclasses import replace  # noqa: PLC0415 - heavy imports wait until a command runs
 
     from provisioner.cli.flags import scenario_changes  # noqa: PLC0415
     from provisioner.inputs import scenarios  # noqa: PLC0415
     from provisioner.inputs.resolve import changed_files, resolve  # noqa: PLC0415
-    from provisioner.reporting.files import refuse_existing, save_run  # noqa: PLC0415
+    from provisioner.reporting.files import make_way  # noqa: PLC0415
     from provisioner.search.run import run  # noqa: PLC0415
 
     if out is not None:
-        refuse_existing(out, force=force)
+        make_way(out, force=force, switch="--force")
     stored = scenarios.read_scenario_data(path)
     data = scenarios.apply_changes(
         scenario_changes(flags, stored), scenarios.parse_changes(changes)
@@ -152,10 +157,7 @@ def _plan(
     case = resolve(scenarios.parse_scenario(data, _place(path, flags, changes)))
     result = run(case, moved_on)
     notes = changed_files(stored, case.files)
-    result = replace(result, warnings=(*notes, *result.warnings))
-    if out is not None:
-        save_run(result, case, out, force=force)
-    return result
+    return replace(result, warnings=(*notes, *result.warnings)), case
 
 
 def _place(path: Path | None, flags: dict[str, Any], changes: list[str]) -> str:
@@ -164,6 +166,12 @@ def _place(path: Path | None, flags: dict[str, Any], changes: list[str]) -> str:
         return "scenario"
     changed = bool(changes) or any(value is not None for value in flags.values())
     return f"{path}, with the command's changes" if changed else str(path)
+
+
+def _save(result: PlanResult, case: Case, folder: Path, *, force: bool) -> None:
+    from provisioner.reporting.files import save_run  # noqa: PLC0415
+
+    save_run(result, case, folder, force=force)
 
 
 def _show(result: PlanResult, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from provisioner.cli.app import CONTEXT, Force, Json
-from provisioner.cli.output import progress, show
+from provisioner.cli.output import progress, show, uninterrupted
 
 app = typer.Typer(
     name="workload",
@@ -58,6 +58,7 @@ def import_(
     workloads.refuse_existing(name, folder, force=force)
     with progress(f"reading {trace}"):
         record = workloads.import_trace(trace, name)
-    workloads.write_length_record(record, folder, force=force)
     details = workload.workload_details(record)
-    show(details, workload.details_view(details), as_json=as_json)
+    with uninterrupted():
+        workloads.write_length_record(record, folder, force=force)
+        show(details, workload.details_view(details), as_json=as_json)

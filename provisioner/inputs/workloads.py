@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -27,7 +26,7 @@ from provisioner.domain.workload import (
     merge,
 )
 from provisioner.errors import InputError
-from provisioner.inputs import catalogue
+from provisioner.inputs import catalogue, drafts
 from provisioner.inputs.tables import Row, read_rows
 from provisioner.inputs.trace_files import read_chunks, read_trace
 from provisioner.inputs.yaml_files import parse, read_record
@@ -199,12 +198,13 @@ def write_length_record(record: LengthRecord, folder: Path, *, force: bool) -> P
 
 
 def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    drafts.clear_abandoned(path)
+    draft = drafts.draft_of(path)
     try:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     finally:
-        draft.unlink(missing_ok=True)
+        drafts.remove(draft)
 
 
 def _cells_text(histogram: LengthHistogram) -> str:

@@ -1,6 +1,7 @@
 """Files of a run: written whole into a draft folder that then takes the final name.
 
-Nothing is overwritten unless asked, and a failure leaves nothing behind.
+Nothing is overwritten unless asked, and a failure leaves nothing behind. What a killed process left
+is cleared by the next that writes to the same name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import contextlib
 import csv
 import io
 import os
-import shutil
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +20,7 @@ import yaml
 from provisioner.domain.case import Case
 from provisioner.domain.result import PlanResult
 from provisioner.errors import InputError
+from provisioner.inputs import drafts
 from provisioner.reporting.records import (
     SUMMARY_COLUMNS,
     Record,
@@ -79,11 +80,21 @@ FILES = (
     "model.lp",
 )
 """Files of a run."""
+FORCE = "force=True"
+"""How the library is told to overwrite."""
 _PACKAGES = ("provisioner", "pulp", "highspy", "numpy", "pandas", "scipy")
 
 
-def refuse_existing(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that is there already, is no run to overwrite, or cannot be written.
+def make_way(folder: Path, *, force: bool, switch: str = FORCE) -> None:
+    """Clear what killed processes left, and refuse a folder that is not to be written.
+
+    Parameters
+    ----------
+    folder : Path
+    force : bool
+        Whether a run may be overwritten.
+    switch : str
+        How the caller is to ask for that, for the error message.
 
     Raises
     ------
@@ -91,11 +102,13 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
         Where the folder exists and ``force`` is not given, it holds anything but a run, it is the
         working directory, or nothing can be written where it is to be.
     """
+    with contextlib.suppress(OSError):
+        drafts.clear_abandoned(folder)
     if not os.path.lexists(folder):
         _refuse_unwritable(folder)
         return
     if not force:
-        raise InputError(f"{folder} exists; choose another name, or overwrite it with --force")
+        raise InputError(f"{folder} exists; choose another name, or overwrite it with {switch}")
     if folder.is_symlink() or not folder.is_dir():
         raise InputError(f"{folder} is no folder, so it is not overwritten")
     if Path.cwd().is_relative_to(folder.resolve()):
@@ -124,7 +137,7 @@ def save_run(result: PlanResult, case: Case, folder: Path, *, force: bool = Fals
     InputError
         Where the folder exists and ``force`` is not given, or it cannot be written.
     """
-    refuse_existing(folder, force=force)
+    make_way(folder, force=force)
     texts = run_texts(result, case, folder)
     missing = [p for p in folder.absolute().parents if not os.path.lexists(p)]
     try:
@@ -139,7 +152,7 @@ def save_run(result: PlanResult, case: Case, folder: Path, *, force: bool = Fals
 
 def _put_in_place(folder: Path, texts: dict[str, str]) -> None:
     """Write a draft, then let it take the folder's place; on failure all is as before."""
-    draft, former = (folder.with_name(f".{folder.name}.{os.getpid()}.{it}") for it in "ab")
+    draft, former = drafts.draft_of(folder), drafts.draft_of(folder, drafts.FORMER)
     try:
         draft.mkdir()
         for name, text in texts.items():
@@ -148,12 +161,12 @@ def _put_in_place(folder: Path, texts: dict[str, str]) -> None:
             folder.replace(former)
         draft.replace(folder)
     except BaseException:
-        if former.exists():
+        if former.exists() and not folder.exists():
             former.replace(folder)
         raise
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        shutil.rmtree(former, ignore_errors=True)
+        drafts.remove(draft)
+        drafts.remove(former)
 
 
 def run_texts(result: PlanResult, case: Case, folder: Path) -> dict[str, str]:
