@@ -2,8 +2,9 @@
 
 Nothing prints, writes or exits here, except `Outcome.save`; progress comes through a callback.
 
-What is wrong with a file, a change or a name is an `InputError`. A `Scenario(...)` made by hand is
-checked by pydantic as it is made, and raises pydantic's `ValidationError` (a `ValueError`).
+What is wrong with a file, a change, a name or an argument is an `InputError`. A `Scenario(...)`
+made by hand is checked by pydantic as it is made, and raises pydantic's `ValidationError` (a
+`ValueError`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from provisioner.domain.case import Case
 from provisioner.domain.plan import Plan
 from provisioner.domain.result import PlanResult, Reason, SloVerdict
 from provisioner.domain.scenario import Scenario
+from provisioner.errors import InputError
+from provisioner.inputs.explain import describe
 from provisioner.inputs.resolve import resolve
 from provisioner.inputs.scenarios import apply_changes, parse_scenario, read_scenario_data
 from provisioner.reporting import files
@@ -90,7 +93,7 @@ class Outcome:
         InputError
             Where the folder exists and ``force`` is not given, or it cannot be written.
         """
-        files.save_run(self.result, self.case, Path(folder), force=force)
+        files.save_run(self.result, self.case, _path(folder, "folder"), force=force)
 
 
 def load_scenario(
@@ -107,9 +110,10 @@ def load_scenario(
     Raises
     ------
     InputError
-        Where the file or a change is wrong.
+        Where an argument, the file or a change is wrong.
     """
-    data = read_scenario_data(None if path is None else Path(path))
+    _check_changes(changes)
+    data = read_scenario_data(None if path is None else _path(path, "path"))
     return parse_scenario(apply_changes(data, changes or {}), str(path or "example"))
 
 
@@ -130,7 +134,33 @@ def plan(scenario: Scenario, progress: Progress = lambda _: None) -> Outcome:
     Raises
     ------
     InputError
-        Where a name does not exist, a file is wrong, or the model fits no machine.
+        Where an argument is of the wrong kind, a name does not exist, a file is wrong, or the model
+        fits no machine.
     """
+    if not isinstance(scenario, Scenario):
+        raise _wrong("scenario", "a Scenario, as of load_scenario,", scenario)
+    if not callable(progress):
+        raise _wrong("progress", "a function of one sentence", progress)
     case = resolve(scenario)
     return Outcome(run(case, progress), case)
+
+
+def _path(given: object, name: str) -> Path:
+    """An argument as a path; Python would take an empty one for the working directory."""
+    if not isinstance(given, (str, PathLike)) or not str(given):
+        raise _wrong(name, "a path", given)
+    return Path(given)
+
+
+def _check_changes(changes: object) -> None:
+    if changes is None:
+        return
+    if not isinstance(changes, Mapping):
+        raise _wrong("changes", "a mapping of dotted keys to values", changes)
+    for key in changes:
+        if not isinstance(key, str):
+            raise _wrong("changes", "a dotted key as text", key)
+
+
+def _wrong(name: str, needed: str, found: object) -> InputError:
+    return InputError(f"{name}: {needed} is needed, found {describe(found)}")

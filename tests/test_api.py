@@ -80,7 +80,7 @@ def test_what_is_saved_can_be_loaded_and_planned_again(outcome, tmp_path):
 
 def test_nothing_is_overwritten_unless_asked(outcome, nothing, tmp_path):
     outcome.save(tmp_path / "run")
-    with pytest.raises(pv.InputError, match="exists"):
+    with pytest.raises(pv.InputError, match=r"exists; .* overwrite it with force=True$"):
         nothing.save(tmp_path / "run")
     nothing.save(str(tmp_path / "run"), force=True)
 
@@ -209,6 +209,27 @@ def test_a_wrong_scenario_made_by_hand_is_a_value_error(fields):
 def test_a_name_that_does_not_exist_is_an_input_error(fields, expected):
     with pytest.raises(pv.InputError, match=expected):
         pv.plan(small(**fields))
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda _: pv.plan(None), r"scenario: a Scenario, .* is needed, found nothing"),
+        (lambda _: pv.plan("a.yaml"), "scenario: a Scenario, .* found 'a.yaml'"),
+        (lambda _: pv.plan({"growth": 2}), "scenario: a Scenario, .* found {'growth': 2}"),
+        (lambda _: pv.plan(small(), progress=5), "progress: a function .* is needed, found 5"),
+        (lambda _: pv.load_scenario(5), "path: a path is needed, found 5"),
+        (lambda _: pv.load_scenario(""), "path: a path is needed, found ''"),
+        (lambda _: pv.load_scenario(changes="a=b"), "changes: a mapping .* found 'a=b'"),
+        (lambda _: pv.load_scenario(changes=["a"]), r"changes: a mapping .* found \['a'\]"),
+        (lambda _: pv.load_scenario(changes={5: 3}), "changes: a dotted key as text .* found 5"),
+        (lambda outcome: outcome.save(None), "folder: a path is needed, found nothing"),
+        (lambda outcome: outcome.save(""), "folder: a path is needed, found ''"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_an_input_error(outcome, call, expected):
+    with pytest.raises(pv.InputError, match=expected):
+        call(outcome)
 
 
 def test_errors_share_one_base():
