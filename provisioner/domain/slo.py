@@ -11,6 +11,11 @@ from provisioner.domain.base import Name, Noun, Number, Positive
 MetricName = Literal["ttft", "tbt", "e2e"]
 
 
+def percentile_label(percentile: object) -> str:
+    """Write a percentile with all its digits, for example ``p99.99``: rounded it is another."""
+    return f"p{percentile}".removesuffix(".0")
+
+
 class SloLimit(Noun):
     """One limit: a percentile of a metric is at most so many seconds, or so many times alone."""
 
@@ -43,7 +48,7 @@ class SloLimit(Noun):
     @property
     def label(self) -> str:
         """Short name for tables and reasons, for example ``ttft p99``."""
-        return f"{self.metric} p{self.percentile:g}"
+        return f"{self.metric} {percentile_label(self.percentile)}"
 
 
 class Slo(Noun):

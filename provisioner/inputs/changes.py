@@ -1,16 +1,20 @@
 """Changes to nested data, by dotted keys or by nested mappings.
 
-A list of named things is addressed by name (``hardware.dgx-h100.usd_per_hour``), any list by
-position (``slo.limits.0.at_most_slowdown``).
+A list of named things is addressed by name (``hardware.dgx-h100.usd_per_hour``), latency limits by
+metric and percentile (``slo.ttft.p90.at_most_slowdown``), any list by position
+(``slo.limits.0.at_most_slowdown``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
+from provisioner.domain.slo import MetricName, percentile_label
 from provisioner.errors import InputError, unknown_name
 from provisioner.inputs.explain import describe
+
+_METRICS = get_args(MetricName)
 
 
 def plain(data: Any) -> Any:
@@ -49,7 +53,7 @@ def find(items: list[Any], path: list[str], where: str) -> tuple[int, int]:
 
     A name may itself contain dots, so the longest one is tried first.
     """
-    names = [item.get("name") if isinstance(item, Mapping) else item for item in items]
+    names = [_name(item) for item in items]
     for length in range(len(path), 0, -1):
         name = ".".join(path[:length])
         if name in names:
@@ -58,6 +62,15 @@ def find(items: list[Any], path: list[str], where: str) -> tuple[int, int]:
         return int(path[0]), 1
     allowed = [str(at if name is None else name) for at, name in enumerate(names)]
     raise unknown_name("name or position", path[0], allowed, where)
+
+
+def _name(item: Any) -> Any:
+    """What addresses an item of a list, beside its position."""
+    if not isinstance(item, Mapping):
+        return item
+    if "metric" in item and "percentile" in item:
+        return f"{item['metric']}.{percentile_label(item['percentile'])}"
+    return item.get("name")
 
 
 def put(
@@ -85,6 +98,8 @@ def put(
         key, length = find(node, path, where)
         below = node[key]
     elif isinstance(node, dict):
+        if path[0] in _METRICS and isinstance(node.get("limits"), list):
+            path = ["limits", *path]
         key, length = path[0], 1
         below = node.get(key)
     else:

@@ -62,6 +62,14 @@ def read_machine(entry: str | Override, where: str = "") -> Machine:
     return _read(MACHINES, "machine type", entry, Machine, where)
 
 
+def place_of(entry: str | Override, key: str) -> str:
+    """Where a figure of a machine type is stated: the scenario's key, or the file and its key."""
+    if isinstance(entry, Override) and key in (entry.model_extra or {}):
+        return f"hardware.{entry.name}.{key}"
+    name = entry if isinstance(entry, str) else entry.name
+    return f"{catalogue.find(MACHINES, 'machine type', name)}: {key}"
+
+
 def read_model(entry: str | Override, where: str = "") -> Model:
     """Read a model by name, with the fields that the entry overrides."""
     return _read(MODELS, "model", entry, Model, where)

@@ -11,7 +11,7 @@ from provisioner.domain.case import Case
 from provisioner.domain.machine import Machine
 from provisioner.domain.model import Model
 from provisioner.domain.profile import Profile
-from provisioner.domain.scenario import DESIGN_ROLES, Scenario
+from provisioner.domain.scenario import DESIGN_ROLES, Override, Scenario
 from provisioner.domain.slo import Slo
 from provisioner.domain.workload import Workload
 from provisioner.errors import InputError, unknown_name
@@ -145,14 +145,13 @@ def _profiles(
 ) -> dict[tuple[str, int], Profile]:
     """Profiles of every allowed (machine, tensor parallelism); each machine must have one."""
     found = {}
-    for machine in machines:
-        measured = hardware.read_profiles(model.name, machine.accelerator)
-        fitting = {size for size in measured if size <= machine.accelerators}
+    for entry, machine in zip(scenario.hardware, machines, strict=True):
+        measured, fitting = _measured(model, machine, entry)
         asked = fitting if scenario.tensor_parallel == "auto" else set(scenario.tensor_parallel)
         usable = sorted(fitting & asked)
         if not usable:
             raise InputError(
-                f"tensor_parallel: {_listed(asked) or 'auto'} is not measured for {model.name} on "
+                f"tensor_parallel: {_listed(asked)} is not measured for {model.name} on "
                 f"{machine.name} ({machine.accelerators} accelerators; measured: "
                 f"{_listed(set(measured))})"
             )
@@ -165,6 +164,23 @@ def _profiles(
                 f"{', '.join(machine.name for machine in machines)}"
             )
     return found
+
+
+def _measured(
+    model: Model, machine: Machine, entry: str | Override, asked_by: str = ""
+) -> tuple[dict[int, Profile], set[int]]:
+    """Profiles of a machine type and the sizes it has enough accelerators for, at least one."""
+    kind, count = (
+        asked_by + hardware.place_of(entry, key) for key in ("accelerator", "accelerators")
+    )
+    profiles = hardware.read_profiles(model.name, machine.accelerator, kind)
+    fitting = {size for size in profiles if size <= machine.accelerators}
+    if not fitting:
+        raise InputError(
+            f"{count}: {machine.accelerators} in a {machine.name} are too few for {model.name}; "
+            f"measured tensor parallelism: {_listed(set(profiles))}"
+        )
+    return profiles, fitting
 
 
 def _listed(sizes: set[int]) -> str:
@@ -221,13 +237,7 @@ def _references(
             continue
         where = f"slo {slo.name}: reference"
         machine = hardware.read_machine(slo.reference, where)
-        profiles = hardware.read_profiles(model.name, machine.accelerator, where)
-        sizes = [size for size in profiles if size <= machine.accelerators]
-        if not sizes:
-            raise InputError(
-                f"{where}: {machine.name} has {machine.accelerators} accelerators; measured are "
-                f"{_listed(set(profiles))}"
-            )
+        profiles, sizes = _measured(model, machine, slo.reference, f"{where}: ")
         found[slo.reference] = (machine, profiles[max(sizes)])
     return found
 

@@ -12,7 +12,8 @@ from provisioner.domain.scenario import Scenario
 from provisioner.errors import InputError
 from provisioner.inputs import catalogue
 from provisioner.inputs.changes import plain, put
-from provisioner.inputs.hardware import SLOS
+from provisioner.inputs.hardware import MACHINES, SLOS
+from provisioner.inputs.workloads import WORKLOADS
 from provisioner.inputs.yaml_files import load, parse, read_mapping
 
 PROVENANCE = "provenance"
@@ -21,6 +22,8 @@ EXAMPLE = "example"
 _SCENARIOS = "workloads/scenarios"
 _BY_NAME = ("existing.", "limits.available.")
 """Mappings whose keys are names, which may hold dots."""
+_STORED = {"hardware": (MACHINES, "--hardware"), "workloads": (WORKLOADS, "--workload")}
+"""Lists of stored records: where those are, and the flag that chooses among them."""
 _LISTS = ("workloads", "hardware", "designs", "tensor_parallel")
 
 
@@ -63,9 +66,8 @@ def parse_changes(texts: list[str]) -> dict[str, Any]:
 def apply_changes(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a scenario's keys with dotted keys changed.
 
-    A list of named things is addressed by name (``hardware.dgx-h100.usd_per_hour``), any list by
-    position (``slo.limits.0.at_most_slowdown``). What the scenario leaves to its default can be
-    changed like what it states.
+    Lists are addressed as in `provisioner.inputs.changes`. What the scenario leaves to its default
+    can be changed like what it states.
 
     Raises
     ------
@@ -77,6 +79,7 @@ def apply_changes(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
         path = _path(key)
         if len(path) > 1 and changed.get(path[0]) is None:
             changed[path[0]] = _default(path[0])
+        _refuse_unchosen(key, path, changed.get(path[0]))
         put(changed, path, plain(value), key, _opened)
     return changed
 
@@ -91,6 +94,27 @@ def _path(key: str) -> list[str]:
     return path
 
 
+def _refuse_unchosen(key: str, path: list[str], chosen: Any) -> None:
+    """Refuse to change a stored record that the scenario does not use, and say how it would."""
+    if path[0] not in _STORED:
+        return
+    folder, flag = _STORED[path[0]]
+    entries = chosen if isinstance(chosen, list) else [chosen]
+    names = [entry.get("name") if isinstance(entry, dict) else entry for entry in entries]
+    unused = _named(path[1:], list(catalogue.stored(folder)))
+    if unused and not _named(path[1:], names):
+        used = ", ".join(str(name) for name in names)
+        raise InputError(
+            f"{key}: {unused} is not in {path[0]} ({used}); add it there, or with {flag}"
+        )
+
+
+def _named(path: list[str], names: list[Any]) -> str:
+    """The longest of the names that a path begins with; names may hold dots."""
+    starts = [".".join(path[:length]) for length in range(len(path), 0, -1)]
+    return next((start for start in starts if start in names), "")
+
+
 def _default(name: str) -> Any:
     field = Scenario.model_fields.get(name)
     if field is None or field.is_required() or isinstance(field.default, BaseModel):
@@ -101,7 +125,10 @@ def _default(name: str) -> Any:
 def _opened(key: str | int, value: Any) -> Any:
     """Turn a value that is about to be changed in part into a mapping or list."""
     if key == "slo" and value is None:
-        raise InputError("slo: none is set; name one before changing it")
+        raise InputError(
+            "slo: none is set; name one before changing it, or list its limits: "
+            "slo=[{metric: ttft, percentile: 90, at_most_s: 0.5}]"
+        )
     if key == "slo" and isinstance(value, str):
         return read_mapping(catalogue.find(SLOS, "SLO", value, "slo"))
     if key in _LISTS and value is not None and not isinstance(value, list):

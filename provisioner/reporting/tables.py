@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from provisioner.domain.result import PlanResult
+from provisioner.domain.slo import percentile_label
 from provisioner.reporting.records import Record, result_record
 from provisioner.units import WATTS_PER_KW
 
@@ -136,7 +137,7 @@ def _slo_table(record: Record) -> Table:
         rows.append(
             (
                 metric["workload"],
-                f"{metric['metric'].upper()} p{metric['percentile']:g}",
+                f"{metric['metric'].upper()} {percentile_label(metric['percentile'])}",
                 f"{metric['limit']:g}{unit}",
                 value,
                 "ok" if metric["ok"] else "MISSED",

@@ -31,7 +31,7 @@ def test_merge_goes_as_deep_as_the_change():
 
 
 def test_items_are_found_by_the_longest_name_then_by_position():
-    items = ["b200", {"name": "b200.v2"}, {"metric": "ttft"}, "0"]
+    items = ["b200", {"name": "b200.v2"}, {"factor": 1}, "0"]
     assert find(items, ["b200", "v2", "x"], "k") == (1, 2)
     assert find(items, ["b200", "x"], "k") == (0, 1)
     assert find(items, ["2", "x"], "k") == (2, 1)
@@ -39,6 +39,15 @@ def test_items_are_found_by_the_longest_name_then_by_position():
     for wrong in ("4", "-1", "²", "", "b20"):
         with pytest.raises(InputError, match=r"k: unknown name or position .*b200\.v2"):
             find(items, [wrong], "k")
+
+
+def test_latency_limits_are_found_by_metric_and_percentile():
+    items = [{"metric": "ttft", "percentile": p} for p in (90, 99.0, 99.9)]
+    assert find(items, ["ttft", "p90", "at_most_s"], "k") == (0, 2)
+    assert find(items, ["ttft", "p99", "at_most_s"], "k") == (1, 2)
+    assert find(items, ["ttft", "p99", "9", "at_most_s"], "k") == (2, 3)
+    with pytest.raises(InputError, match=r"allowed: ttft\.p90, ttft\.p99, ttft\.p99\.9"):
+        find(items, ["ttft", "p50", "at_most_s"], "k")
 
 
 def test_put_refuses_to_go_below_a_plain_value():

@@ -107,8 +107,26 @@ def test_a_size_that_was_not_measured_is_refused(scenario):
         scenario(tensor_parallel=[8, 16]),
         "tensor_parallel: 16 is not measured for bloom-176b on any of dgx-a100, dgx-h100",
     )
-    one = {"name": "dgx-a100", "accelerators": 1, "provisioned_power_w": 4000}
-    refused(scenario(hardware=[one]), r"auto is not measured .* \(1 accelerators; measured: 8\)")
+
+
+def test_a_machine_that_no_measurement_fits_is_refused_where_it_says_so(scenario, here, write):
+    """A key of the scenario where that states the figure, else the machine type's file and key."""
+    stored = hardware.read_machine("dgx-a100").model_dump(mode="json")
+    few = {"accelerators": 7, "provisioned_power_w": 4000}
+    other = {"accelerator": "b200"}
+    for change, expected in (
+        (few, "accelerators: 7 in a mine are too few for bloom-176b; measured .* parallelism: 8"),
+        (other, r"accelerator: no measured points of bloom-176b on b200 \(measured: a100-"),
+    ):
+        path = write(
+            "hardware_profiles/machines/mine.yaml",
+            {**stored, "name": "mine", "usd_per_hour": 9.0, **change},
+        )
+        refused(scenario(hardware=["mine"]), f"^{path}: {expected}")
+        refused(scenario(hardware=[{"name": "mine", "rack_units": 5}]), f"^{path}: {expected}")
+        override = {"name": "dgx-a100", **change}
+        text = expected.replace("mine", "dgx-a100")
+        refused(scenario(hardware=["dgx-h100", override]), rf"^hardware\.dgx-a100\.{text}")
 
 
 def test_a_machine_without_a_profile_is_refused(scenario, newcomer):
@@ -143,7 +161,7 @@ def test_the_default_slo_depends_on_what_was_measured(scenario, newcomer):
 def test_a_reference_without_a_profile_is_refused(scenario, newcomer):
     refused(
         scenario(model=newcomer, hardware=["dgx-h100"], slo="splitwise"),
-        "slo splitwise: reference: no measured points of new on a100-sxm-80gb",
+        r"slo splitwise: reference: .*dgx-a100\.yaml: accelerator: no measured points of new on",
     )
 
 
@@ -151,7 +169,7 @@ def test_a_reference_smaller_than_what_was_measured_is_refused(scenario, here, w
     small = hardware.read_machine("dgx-a100").model_dump(mode="json")
     write("hardware_profiles/machines/half.yaml", {**small, "name": "half", "accelerators": 4})
     slo = {"name": "x", "limits": [RELATIVE], "reference": "half"}
-    refused(scenario(slo=slo), "slo x: reference: half has 4 accelerators; measured are 8")
+    refused(scenario(slo=slo), r"slo x: reference: .*half\.yaml: accelerators: 4 in a half are")
 
 
 def test_slowdowns_without_a_reference_are_relative_to_the_defaults(scenario):

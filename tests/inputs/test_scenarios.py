@@ -155,6 +155,18 @@ def test_a_limit_of_a_named_slo_can_be_changed():
     assert read.workloads[0].slo.limits[1].percentile == 50
 
 
+def test_limits_can_be_changed_by_metric_and_percentile_however_they_are_given():
+    listed = [{"metric": m, "percentile": 90, "at_most_slowdown": 2} for m in ("ttft", "tbt")]
+    for slo in ("splitwise", listed, {"name": "mine", "limits": listed}):
+        read = changed({**DATA, "slo": slo}, slo__ttft__p90__at_most_slowdown=4)
+        limits = {(x.metric, x.percentile): x.limit for x in read.slo.limits}
+        assert limits["ttft", 90] == 4
+        assert limits["tbt", 90] != 4
+    entry = {**DATA["workloads"][0], "slo": "splitwise"}
+    read = changed({"workloads": [entry]}, workloads__chat__slo__e2e__p99__at_most_slowdown=9)
+    assert read.workloads[0].slo.limits[-1].limit == 9
+
+
 def test_a_dumped_scenario_can_be_changed():
     scenario = parse_scenario({**DATA, "slo": "strict", "hardware": [{"name": "a", "x": 1}]}, "f")
     for dumped in (scenario.model_dump(), scenario.model_dump(mode="json")):
@@ -177,6 +189,8 @@ def test_values_given_as_changes_stay_as_they_are():
         ("growth.x", r"growth\.x: there is nothing below 1\.0"),
         ("prices.x", r"prices\.x: there is nothing below 'aws-"),
         ("slo.limits.0.at_most_s", "slo: none is set; name one before changing it"),
+        ("slo.ttft.p90.at_most_s", r"or list its limits: slo=\[\{metric: ttft, percentile: 90, "),
+        ("hardware.our.usd_per_hour", "unknown name or position 'our'"),
         ("limits..power_w", "must be dotted keys without empty parts"),
         (".growth", "without empty parts"),
         ("existing.", "without empty parts"),
@@ -186,6 +200,39 @@ def test_values_given_as_changes_stay_as_they_are():
 def test_a_change_that_leads_nowhere_is_refused(key, message):
     with pytest.raises(InputError, match=message):
         apply_changes(DATA, {key: 1})
+
+
+STORED = {
+    "hardware": ["b200", "dgx-h100"],
+    "workloads": [{"name": "azure-conv.v2", "rate_per_s": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (
+            "hardware.dgx-a100.usd_per_hour",
+            r"usd_per_hour: dgx-a100 is not in hardware \(b200, dgx-h100\); .* with --hardware",
+        ),
+        ("hardware.dgx-a100", "^hardware.dgx-a100: dgx-a100 is not in hardware"),
+        ("hardware.dgx-h100-cap70.rack_units", "dgx-h100-cap70 is not in hardware"),
+        (
+            "workloads.azure-conv.rate_per_s",
+            r"azure-conv is not in workloads \(azure-conv\.v2\); .* with --workload",
+        ),
+    ],
+)
+def test_a_change_to_what_is_stored_but_not_used_says_how_to_use_it(key, message):
+    with pytest.raises(InputError, match=message):
+        apply_changes(STORED, {key: 1})
+
+
+def test_a_used_name_that_begins_with_a_stored_one_is_changed():
+    new = apply_changes(STORED, {"workloads.azure-conv.v2.rate_per_s": 5})
+    assert new["workloads"][0]["rate_per_s"] == 5
+    one = apply_changes({**STORED, "hardware": "dgx-a100"}, {"hardware.dgx-a100.rack_units": 5})
+    assert one["hardware"] == [{"name": "dgx-a100", "rack_units": 5}]
 
 
 @pytest.mark.parametrize(
