@@ -11,9 +11,9 @@ from provisioner.domain.case import Case
 from provisioner.domain.machine import Machine
 from provisioner.domain.model import Model
 from provisioner.domain.profile import Profile
-from provisioner.domain.scenario import DESIGN_ROLES, Override, Scenario
+from provisioner.domain.scenario import DESIGN_ROLES, Override, Scenario, WorkloadEntry
 from provisioner.domain.slo import Slo
-from provisioner.domain.workload import Workload
+from provisioner.domain.workload import LengthHistogram, Workload
 from provisioner.errors import InputError, unknown_name
 from provisioner.inputs import catalogue, hardware
 from provisioner.inputs.scenarios import PROVENANCE
@@ -21,6 +21,8 @@ from provisioner.inputs.workloads import WORKLOADS, stream_of
 
 DEFAULT_SLO = "splitwise"
 FALLBACK_SLO = "interactive"
+_FEW_REQUESTS = 100
+"""The slowest of fewer requests is no estimate of a 99th percentile."""
 
 
 def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
@@ -199,8 +201,19 @@ def _workloads(
         workloads.append(
             Workload(entry.name, rate, stream.lengths, slo, stream.source, stream.trace)
         )
-        notes += stream.notes
+        notes += [*stream.notes, *_few_notes(entry, stream.lengths)]
     return tuple(workloads), tuple(notes)
+
+
+def _few_notes(entry: WorkloadEntry, lengths: LengthHistogram) -> Iterator[str]:
+    """Note that too few requests are known to tell how the next ones will be."""
+    count = lengths.total_requests
+    if entry.prompt_tokens is None and count < _FEW_REQUESTS:
+        requests = "1 request" if count == 1 else f"{count} requests"
+        yield (
+            f"{entry.name}: planned from the lengths of only {requests}; percentiles of so few say "
+            "little"
+        )
 
 
 def _slo(choice: str | Slo | None, model: Model, where: str) -> Slo:

@@ -8,7 +8,7 @@ from provisioner.errors import InputError
 from provisioner.inputs import hardware
 from provisioner.inputs.resolve import changed_files, resolve
 from provisioner.inputs.scenarios import parse_scenario, read_scenario_data
-from provisioner.inputs.workloads import read_length_record
+from provisioner.inputs.workloads import import_trace, read_length_record, write_length_record
 
 FIXED = {"name": "fixed", "prompt_tokens": 100, "output_tokens": 10, "rate_per_s": 1.0}
 RELATIVE = {"metric": "ttft", "percentile": 90, "at_most_slowdown": 2}
@@ -345,3 +345,26 @@ def test_files_that_hide_built_in_ones_are_named(scenario, here, repository, wri
     )
     note = "hardware_profiles/machines/dgx-h100.yaml of this directory takes the place of the"
     assert [n.startswith(note) for n in resolve(scenario()).notes] == [True]
+
+
+@pytest.mark.parametrize(("count", "few"), [(1, True), (99, True), (100, False)])
+@pytest.mark.parametrize("kind", ["trace", "busiest", "stored"])
+def test_few_requests_are_noted(scenario, here, write, kind, count, few):
+    """Of a trace, of its busiest window (20 of 5,000 s here), and of a stored workload."""
+    quiet = [20.0 * n for n in range(250)] if kind == "busiest" else []
+    times = [*quiet, *(5000 + n / 100 for n in range(count)), 7000]
+    times = times if kind == "busiest" else times[:count]
+    rows = "".join(f"{time},100,10\n" for time in times)
+    path = write("chat.csv", f"arrival_s,prompt_tokens,output_tokens\n{rows}")
+    entry = {"name": "chat", "trace": str(path), "rate_per_s": 1}
+    if kind == "busiest":
+        entry = {"name": "chat", "trace": str(path), "rate": "peak_10s"}
+    if kind == "stored":
+        write_length_record(import_trace(path, "chat"), here / "workloads", force=False)
+        entry = {"name": "chat", "rate_per_s": 1}
+    notes = [note for note in resolve(scenario(workloads=[entry])).notes if "only" in note]
+
+    requests = "1 request" if count == 1 else f"{count} requests"
+    assert notes == few * [
+        f"chat: planned from the lengths of only {requests}; percentiles of so few say little"
+    ]
