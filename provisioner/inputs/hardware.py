@@ -200,6 +200,9 @@ def _profile(
     model: str, accelerator: str, size: int, rows: list[Row], power_rows: list[Row]
 ) -> Profile:
     used = [row for row in rows if not row.cells["dropped"].strip()]
+    for row in used:
+        for column in ("generated_tokens", "runs"):  # numbers, also where nothing needs them
+            row.whole_or_none(column)
     prompt = tuple(_prompt_point(row) for row in used if _phase(row) is Phase.PROMPT)
     token = tuple(_token_point(row) for row in used if _phase(row) is Phase.TOKEN)
     if not prompt or not token:
@@ -296,23 +299,26 @@ def _dropped(row: Row) -> str:
 
 def _power_points(rows: list[Row], model: str, size: int, phase: Phase) -> tuple[PowerPoint, ...]:
     """Power of one phase: rows of this model and size where there are any, else those for any."""
-    of_phase = [row for row in rows if _phase(row) is phase]
+    of_phase = [(row, _power_point(row)) for row in rows if _phase(row) is phase]
     own = [
-        row
-        for row in of_phase
+        (row, point)
+        for row, point in of_phase
         if row.text("model") == model and row.text("tensor_parallel") == str(size)
     ]
-    chosen = own or [row for row in of_phase if row.text("model") == _ANY]
-    points = [
-        PowerPoint(row.positive("load"), row.positive("power_w"), _quality(row), row.text("source"))
-        for row in chosen
-    ]
+    chosen = own or [(row, point) for row, point in of_phase if row.text("model") == _ANY]
+    points = [point for _, point in chosen]
     if not points:
         raise InputError(
             f"{rows[0].path}: no {phase.value} power for {model} tp{size} or any model"
         )
     loads = [point.load for point in points]
-    for row, load in zip(chosen, loads, strict=True):
-        if loads.count(load) > 1:
+    for row, point in chosen:
+        if loads.count(point.load) > 1:
             raise row.fail("load", "each load must be given once")
     return tuple(sorted(points, key=lambda point: point.load))
+
+
+def _power_point(row: Row) -> PowerPoint:
+    return PowerPoint(
+        row.positive("load"), row.positive("power_w"), _quality(row), row.text("source")
+    )
