@@ -6,7 +6,9 @@ broken. What a terminal would take for a command is shown as an escape.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -22,16 +24,19 @@ _DASH = "-"
 _LEAST_TEXT_WIDTH = 32
 """Words up to this long are not broken either, so that names can be copied."""
 _OBJECTIVES = {
-    "cost": ("costs less than", "$/h", 1.0),
-    "power": ("needs less than", "kW", 1 / WATTS_PER_KW),
-    "machines": ("has fewer than", "machines", 1.0),
-    "throughput": ("serves more than", "requests/s", 1.0),
-    "throughput_per_usd": ("serves more than", "requests/s per $/h", 1.0),
-    "throughput_per_watt": ("serves more than", "requests/s per kW", WATTS_PER_KW),
+    "cost": ("costs less than", "$/h", 1.0, ROUND_FLOOR),
+    "power": ("needs less than", "kW", 1 / WATTS_PER_KW, ROUND_FLOOR),
+    "machines": ("has fewer than", "machines", 1.0, ROUND_FLOOR),
+    "throughput": ("serves more than", "requests/s", 1.0, ROUND_CEILING),
+    "throughput_per_usd": ("serves more than", "requests/s per $/h", 1.0, ROUND_CEILING),
+    "throughput_per_watt": ("serves more than", "requests/s per kW", WATTS_PER_KW, ROUND_CEILING),
 }
-"""How a bound on each objective reads: verb, unit, and factor into that unit."""
+"""How a bound on each objective reads: verb, unit, factor into that unit, and the rounding that
+leaves it true."""
 _MANY = 1e4
 """From here on a rate is shown without decimals."""
+_FLOAT_DIGITS = 12
+"""Digits of a computed number that rounding errors leave alone."""
 
 
 def result_view(result: PlanResult) -> RenderableType:
@@ -97,8 +102,8 @@ def _proof(record: Record) -> str:
     if record["bound"] is None:
         return "not proved, no bound known"
     gap = _number(record["gap"], ".0%")
-    side, unit, scale = _OBJECTIVES[record["objective"]]
-    bound = f"{record['bound'] * scale:,.6g} {unit}"
+    side, unit, scale, rounding = _OBJECTIVES[record["objective"]]
+    bound = f"{_rounded(record['bound'] * scale, 6, rounding):,.6g} {unit}"
     return f"not proved; what is sure: no cluster {side} {bound} (gap {gap})"
 
 
@@ -184,7 +189,16 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _rate(value: float) -> str:
-    return f"{value:,.4g}" if value < _MANY else f"{value:,.0f}"
+    """Requests/s, never more than are served."""
+    if value >= _MANY:
+        return f"{math.floor(_rounded(value, _FLOAT_DIGITS, ROUND_FLOOR)):,}"
+    return f"{_rounded(value, 4, ROUND_FLOOR):,.4g}"
+
+
+def _rounded(value: float, digits: int, rounding: str) -> float:
+    """Round up or down to so many digits; a computed 69.99999999999999 is 70."""
+    exact = f"{value:.{_FLOAT_DIGITS}g}"
+    return float(Context(prec=digits, rounding=rounding).create_decimal(exact))
 
 
 def _reasons(record: Record) -> Iterator[RenderableType]:

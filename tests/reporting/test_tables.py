@@ -6,6 +6,8 @@ from rich.cells import cell_len
 from rich.console import Group
 
 from provisioner.domain.result import Binding
+from provisioner.planning.objectives import BY_NAME, OBJECTIVES
+from provisioner.reporting import tables
 from provisioner.reporting.records import result_record
 from provisioner.reporting.tables import line, records_view, result_view, table
 
@@ -55,7 +57,7 @@ def test_what_binds_and_unit_costs_equal_the_json(result, drawn):
 def test_numbers_and_names_stay_whole_at_any_width(result, drawn, width):
     text = drawn(result_view(result), width)
 
-    for whole in ("big-box/tp8", "1,770.56", "1,770.86", "142.8", "118.5", "2.86x", "12,346"):
+    for whole in ("big-box/tp8", "1,770.56", "1,770.86", "142.8", "118.5", "2.86x", "12,345"):
         assert whole in text
     assert "\u2026" not in text
 
@@ -82,12 +84,12 @@ def test_the_headline_and_the_terms(result, drawn):
     first, second = drawn(result_view(result), 300).splitlines()[:2]
 
     assert first == (
-        "21 machines serve 12,346 requests/s for 1,770.86 $/h (3 owned, free of rent) and "
+        "21 machines serve 12,345 requests/s for 1,770.86 $/h (3 owned, free of rent) and "
         "144.0 kW: "
         "14 big-box (prompt), 7 small-box (token)"
     )
     assert second == (
-        "a-model; chat at 12,346/s; objective cost; prices a-list; design split; "
+        "a-model; chat at 12,345/s; objective cost; prices a-list; design split; "
         "not proved; what is sure: no cluster costs less than 741.15 $/h (gap 59%)"
     )
 
@@ -196,4 +198,58 @@ def test_the_table_and_the_json_have_the_same_metrics(result, drawn):
     text = drawn(result_view(result))
 
     for metric in record["slo"]["metrics"]:
-        assert f"{metric['metric'].upper()} p{metric['percentile']:g}" in text
+        assert f"{metric['metric'].upper()} p{metric['percentile']} ".replace(".0 ", " ") in text
+
+
+@pytest.mark.parametrize("percentile", [1.0, 50.0, 99.9, 99.99, 99.999999999, 99.99999999999999])
+def test_a_percentile_is_shown_with_all_its_digits(result, drawn, percentile):
+    metric = dataclasses.replace(result.slo.metrics[0], percentile=percentile)
+    slo = dataclasses.replace(result.slo, metrics=(metric,))
+    ((_, name, *_),) = section(
+        drawn(result_view(dataclasses.replace(result, slo=slo))), "SLO strict"
+    )
+
+    assert float(name.removeprefix("TTFT p")) == percentile
+    assert not name.endswith(".0")
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [
+        (46.76989, "46.76"),
+        (70.0, "70"),
+        (0.7 * 100 - 1e-14, "70"),  # a float's rounding error
+        (0.019999, "0.01999"),
+        (9999.9, "9,999"),
+        (12345.678, "12,345"),
+        (12345 - 1e-9, "12,345"),
+        (1e15, "1,000,000,000,000,000"),
+    ],
+)
+def test_no_more_is_promised_than_is_served(result, drawn, rate, shown):
+    plan = dataclasses.replace(result.plan, rate_per_s=rate)
+    served = dataclasses.replace(result, plan=plan, workloads=(("chat", rate),))
+    first, second = drawn(result_view(served), 300).splitlines()[:2]
+
+    assert f" serve {shown} requests/s" in first
+    assert f"chat at {shown}/s" in second
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.NAME)
+def test_a_bound_on_every_objective_reads_well_and_stays_true(result, drawn, objective):
+    """Rounded down where less is better, and up where more is."""
+    asked = dataclasses.replace(result, objective=objective.NAME, bound=1.23456789)
+    text = drawn(result_view(asked), 300)
+    verb, number, unit = re.search(r"no cluster (.*) (?:than) (\S+) (.+) \(gap", text).groups()
+    per = 1000 if objective.NAME == "throughput_per_watt" else 1
+    per = 1 / 1000 if objective.NAME == "power" else per
+
+    assert verb.endswith("more" if objective.MAXIMIZE else ("less", "fewer"))
+    bound = float(number.replace(",", "")) / per
+    assert bound == pytest.approx(1.23456789, rel=1e-5)
+    assert bound > 1.23456789 if objective.MAXIMIZE else bound < 1.23456789
+    assert unit
+
+
+def test_no_objective_is_described_that_is_none():
+    assert tables._OBJECTIVES.keys() == BY_NAME.keys()
