@@ -8,7 +8,7 @@ from typing import Any
 
 from provisioner.cli import hardware, workload
 from provisioner.cli.app import app
-from provisioner.cli.output import prepare_streams, report_error
+from provisioner.cli.output import abandon_streams, prepare_streams, report_error
 from provisioner.cli.plan import plan
 from provisioner.errors import ProvisionerError
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in words
     prepare_streams()
     try:
-        code = app(args=words, standalone_mode=False) or 0
+        code = _run(words)
     except ProvisionerError as error:
         report_error(str(error), as_json=as_json)
         code = error.exit_code
@@ -49,6 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         report_error("stopped before an answer was found", as_json=as_json)
         code = _STOPPED
     raise SystemExit(code)
+
+
+def _run(words: list[str]) -> int:
+    """Run a command; a reader that has gone, of a help page for example, is no error."""
+    try:
+        return app(args=words, standalone_mode=False) or 0
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        abandon_streams()
+        return 0
 
 
 def _refused(error: Any, *, as_json: bool) -> int:
@@ -63,7 +74,10 @@ def _refused(error: Any, *, as_json: bool) -> int:
         return ProvisionerError.exit_code
     if not hasattr(error, "format_message"):
         raise error
-    error.show()
+    try:
+        error.show()
+    except BrokenPipeError:
+        abandon_streams()
     if as_json:
         report_error(error.format_message(), as_json=True, as_text=False)
     return int(error.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +30,13 @@ Changes = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what exists.")]
+
+
+def path(text: str) -> Path:
+    """Read a path from the command line; Python would take an empty one for this directory."""
+    if not text.strip():
+        raise typer.BadParameter("a path is needed, found nothing.")
+    return Path(text)
 
 
 def _version(asked: bool) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _WIDTH, _LEAST_WIDTH = 132, 80
-"""Columns of a table that is not shown in a terminal, and of one in the narrowest terminal."""
+"""Columns where nothing says how many there are, and the fewest that a table is squeezed into."""
 
 
 def show(record: dict[str, Any], view: RenderableType, *, as_json: bool) -> None:
@@ -37,12 +37,28 @@ def show(record: dict[str, Any], view: RenderableType, *, as_json: bool) -> None
 
 
 def console(stream: TextIO) -> Console:
-    """A console on a stream, wide enough where it is not a terminal."""
+    """A console on a stream, as wide as the terminal or as ``COLUMNS`` says, if anything does."""
     from rich.console import Console  # noqa: PLC0415 - costs start-up time
 
-    screen = Console(file=stream, highlight=False, emoji=False, markup=False)
-    screen.width = max(screen.width, _LEAST_WIDTH) if stream.isatty() else _WIDTH
+    screen = Console(
+        file=stream,
+        color_system=None if _is_plain() else "auto",
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+    is_known = stream.isatty() or _is_width(os.environ.get("COLUMNS", ""))
+    screen.width = max(screen.width, _LEAST_WIDTH) if is_known else _WIDTH
     return screen
+
+
+def _is_plain() -> bool:
+    """Whether only text is wanted (https://no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def _is_width(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
 
 
 def _drawn(view: RenderableType, screen: Console) -> str:
@@ -83,6 +99,12 @@ def _abandon(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+def abandon_streams() -> None:
+    """Print nothing more: nobody reads it."""
+    _abandon(sys.stdout)
+    _abandon(sys.stderr)
+
+
 def prepare_streams() -> None:
     """Make the standard streams take anything.
 
@@ -100,8 +122,8 @@ def prepare_streams() -> None:
 
 @contextlib.contextmanager
 def progress(sentence: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done on standard error, where that is a terminal."""
-    if not sys.stderr.isatty():
+    """Show what is being done on standard error, where that is a terminal that may be drawn on."""
+    if not sys.stderr.isatty() or _is_plain():
         yield lambda _: None
         return
     with console(sys.stderr).status(sentence) as status:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from provisioner.cli.app import Changes, Force, Json
+from provisioner.cli.app import Changes, Force, Json, path
 from provisioner.cli.output import progress, say, show, uninterrupted
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ _TRAFFIC, _SUPPLY = "Traffic", "Machines"
 _GOAL, _JUDGE, _RUN = "Objective and limits", "Judging", "Run"
 
 
-def _option(panel: str, help_: str, metavar: str, *names: str) -> Any:
-    return typer.Option(*names, help=help_, rich_help_panel=panel, metavar=metavar)
+def _option(panel: str, help_: str, metavar: str, *names: str, **how: Any) -> Any:
+    return typer.Option(*names, help=help_, rich_help_panel=panel, metavar=metavar, **how)
 
 
 def plan(
@@ -29,6 +29,7 @@ def plan(
         typer.Argument(
             help="A scenario file, or a saved run's inputs.yaml.",
             metavar="SCENARIO.yaml",
+            parser=path,
             show_default=False,
         ),
     ] = None,
@@ -108,7 +109,8 @@ def plan(
     ] = None,
     changes: Changes = None,
     out: Annotated[
-        Path | None, _option(_RUN, "Write the run's files into a new folder.", "FOLDER", "--out")
+        Path | None,
+        _option(_RUN, "Write the run's files into a new folder.", "FOLDER", "--out", parser=path),
     ] = None,
     force: Force = False,
     as_json: Json = False,

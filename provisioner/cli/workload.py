@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from provisioner.cli.app import CONTEXT, Force, Json
+from provisioner.cli.app import CONTEXT, Force, Json, path
 from provisioner.cli.output import progress, show, uninterrupted
 
 app = typer.Typer(
@@ -45,7 +45,7 @@ def show_(
 
 @app.command("import")
 def import_(
-    trace: Annotated[Path, typer.Argument(help="A trace in any known format.")],
+    trace: Annotated[Path, typer.Argument(help="A trace in any known format.", parser=path)],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the workload.")],
     force: Force = False,
     as_json: Json = False,

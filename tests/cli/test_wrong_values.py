@@ -230,6 +230,10 @@ def test_a_flags_fault_is_not_blamed_on_the_file_alone(provisioner, here):
         ("plan", "--workload", "azure-conv", "--trace", "a.csv"),
         ("plan", "--workload", "azure-conv", "--workload", "azure-code", "--rate", "5"),
         ("--nonesuch",),
+        ("plan", "--out", ""),
+        ("plan", "--out", " ", "--force"),
+        ("plan", ""),
+        ("workload", "import", "", "--name", "a"),
     ],
     ids=" ".join,
 )
@@ -239,6 +243,12 @@ def test_a_misuse_of_the_command_line_is_code_2(provisioner, arguments):
     assert (ran.code, ran.out) == (2, "")
     assert ran.err
     assert "Traceback" not in ran.err
+
+
+def test_an_empty_path_is_called_that(provisioner):
+    message = provisioner("plan", "--out", "", "--json").json["message"]
+
+    assert message == "Invalid value for '--out': a path is needed, found nothing."
 
 
 @pytest.mark.parametrize(
