@@ -5,6 +5,7 @@ repository's root: ``python scripts/readme_outputs.py [--check]``.
 """
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -18,7 +19,10 @@ BLOCK = re.compile(r"(<!-- output: provisioner (?P<args>.+?) -->\n```\n)(?P<text
 def output_of(arguments: str) -> str:
     """Run one command and return what it prints, without trailing blanks."""
     command = [sys.executable, "-m", "provisioner", *shlex.split(arguments)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=README.parent)
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=README.parent, env=environment
+    )
     lines = [line.rstrip() for line in run.stdout.strip().splitlines()]
     return "\n".join(lines) + "\n"
 

@@ -66,10 +66,12 @@ def plan(
         list[str] | None, _option(_SUPPLY, "All machines already owned.", "NAME=COUNT")
     ] = None,
     available: Annotated[
-        list[str] | None, _option(_SUPPLY, "Most machines to be had of a kind.", "NAME=COUNT")
+        list[str] | None,
+        _option(_SUPPLY, "Most machines to be had of a kind, owned ones included.", "NAME=COUNT"),
     ] = None,
     spares: Annotated[
-        list[str] | None, _option(_SUPPLY, "Spare machines of a role.", "ROLE=COUNT")
+        list[str] | None,
+        _option(_SUPPLY, "Spare machines of a role, of its cheapest type.", "ROLE=COUNT"),
     ] = None,
     max_types_per_role: Annotated[
         str | None, _option(_SUPPLY, "Most machine types in one role.", "COUNT")
@@ -78,7 +80,9 @@ def plan(
         list[str] | None,
         _option(_SUPPLY, "split, mixed, hybrid: separated by commas.", "NAMES"),
     ] = None,
-    minimize: Annotated[str | None, _option(_GOAL, "cost, power or machines.", "OBJECTIVE")] = None,
+    minimize: Annotated[
+        str | None, _option(_GOAL, "cost, power (provisioned) or machines.", "OBJECTIVE")
+    ] = None,
     maximize: Annotated[
         str | None,
         _option(_GOAL, "throughput, throughput_per_usd or throughput_per_watt.", "OBJECTIVE"),
