@@ -173,11 +173,11 @@ def read_solution(problem: Problem, variables: Variables) -> Solution:
         serve=serve,
         theta=1.0 if variables.theta is None else float(variables.theta.value() or 0.0),
     )
-    return replace(found, owned=_most_owned(problem, found))
+    return with_owned(problem, found)
 
 
-def _most_owned(problem: Problem, solution: Solution) -> dict[str, int]:
-    """Existing machines per machine type in use, the dearest types first."""
+def with_owned(problem: Problem, solution: Solution) -> Solution:
+    """Use as many existing machines as there are, for the dearest machine types first."""
     left = dict(problem.existing)
     owned = {}
     for machine in sorted(problem.machines, key=lambda m: -m.price_usd_per_hour):
@@ -185,7 +185,7 @@ def _most_owned(problem: Problem, solution: Solution) -> dict[str, int]:
             used = sum(solution.total(j) for j in problem.of_machine(machine))
             owned[machine.name] = min(used, left[machine.hardware])
             left[machine.hardware] -= owned[machine.name]
-    return owned
+    return replace(solution, owned=owned)
 
 
 def _whole(variable: Variable) -> int:

@@ -58,7 +58,7 @@ def _phase_costs(guide: Guide, role: Role, budget: int, theta: float) -> Iterato
 
 def _unit_cost(demand: Demand, candidate: Candidate, theta: float) -> UnitCost:
     prompts = candidate.role is Role.PROMPT
-    pool, working = (_prompt_pool if prompts else _token_pool)(demand, candidate, theta)
+    pool, working = (prompt_pool if prompts else token_pool)(demand, candidate, theta)
     tokens = demand.prompt_tokens if prompts else demand.output_tokens
     rate = theta * float(demand.rate_per_s @ tokens) / working
     watts = _power_w(demand, candidate, pool)
@@ -75,14 +75,14 @@ def _unit_cost(demand: Demand, candidate: Candidate, theta: float) -> UnitCost:
     )
 
 
-def _prompt_pool(demand: Demand, candidate: Candidate, theta: float) -> tuple[int, float]:
+def prompt_pool(demand: Demand, candidate: Candidate, theta: float) -> tuple[int, float]:
     """Machines that serve all prompts alone, and how many of them would be full."""
     work = theta * float(demand.rate_per_s @ candidate.prompt_s) / candidate.instances
     pool = min(max(tier.low, math.ceil(work / tier.headroom)) for tier in candidate.tiers)
     return pool, work / candidate.headroom(pool)
 
 
-def _token_pool(demand: Demand, candidate: Candidate, theta: float) -> tuple[int, float]:
+def token_pool(demand: Demand, candidate: Candidate, theta: float) -> tuple[int, float]:
     """Machines that generate all tokens alone, and how many of them would be full."""
     rate = theta * demand.rate_per_s
     load = float(rate @ demand.iterations)

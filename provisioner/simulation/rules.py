@@ -7,6 +7,8 @@ from typing import Literal
 
 from provisioner.domain.workload import FloatArray
 
+Scheduler = Literal["colocated", "split", "mixed-pool"]
+Router = Literal["expected-finish", "shortest-queue", "plan-shares"]
 SCHEDULERS = ("colocated", "split", "mixed-pool")
 ROUTERS = ("expected-finish", "shortest-queue", "plan-shares")
 MOST_WAITING_TOKENS = 8192
@@ -25,8 +27,8 @@ class Rules:
         For `plan-shares`: the share of a class that each pool serves in its role.
     """
 
-    scheduler: Literal["colocated", "split", "mixed-pool"]
-    router: Literal["expected-finish", "shortest-queue", "plan-shares"] = "expected-finish"
+    scheduler: Scheduler
+    router: Router = "expected-finish"
     chunk_tokens: int | None = None
     most_waiting_tokens: int = MOST_WAITING_TOKENS
     shares: FloatArray | None = None

@@ -18,8 +18,8 @@ from provisioner.inputs import trace_files
 from provisioner.inputs.trace_files import read_trace
 from provisioner.inputs.workloads import (
     import_trace,
-    stream_of,
     read_length_record,
+    stream_of,
     unit_notes,
     workload_names,
     write_length_record,

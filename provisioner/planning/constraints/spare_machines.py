@@ -36,13 +36,14 @@ def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable
             yield f"spare_in_use__{candidate.name}", variables.spare[j] <= wanted * used
             for i in members:
                 other = problem.candidates[i].machine
-                if _rank(other) < _rank(candidate.machine):
+                if rank(other) < rank(candidate.machine):
                     left = wanted * (1 - pulp.lpSum(variables.size[i].values()))
                     name = f"spare_is_cheapest__{candidate.name}__than__{i}"
                     yield name, variables.spare[j] <= left
 
 
-def _rank(machine: Machine) -> tuple[float, float, str]:
+def rank(machine: Machine) -> tuple[float, float, str]:
+    """Order in which machine types are taken as spares."""
     return machine.price_usd_per_hour, machine.provisioned_power_w, machine.name
 
 
@@ -55,8 +56,8 @@ def violations(problem: Problem, solution: Solution) -> Iterator[str]:
         spares = sum(solution.spares[j] for j in members)
         if spares != wanted:
             yield f"{role.value} role: {spares} spares of {wanted}"
-        cheapest = min((_rank(problem.candidates[j].machine) for j in used), default=None)
+        cheapest = min((rank(problem.candidates[j].machine) for j in used), default=None)
         for j in members:
-            rank = _rank(problem.candidates[j].machine)
-            if solution.spares[j] and (j not in used or rank != cheapest):
+            own = rank(problem.candidates[j].machine)
+            if solution.spares[j] and (j not in used or own != cheapest):
                 yield f"{problem.candidates[j].name}: a spare, though not the cheapest in use"
