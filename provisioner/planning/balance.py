@@ -101,14 +101,15 @@ def _coefficients(
 def _served(problem: Problem, roles: list[Role], places: list[tuple[int, int]]) -> FloatArray:
     """Rows for each class: its prompts are served in full, and handed over in full."""
     classes = range(len(problem.demand.names))
-    signs = ({Role.PROMPT: 1.0, Role.MIXED: 1.0}, {Role.PROMPT: 1.0, Role.TOKEN: -1.0})
-    used = signs if Role.PROMPT in roles else signs[:1]
+    generating = np.flatnonzero(problem.demand.iterations > 0)
+    handed_over = generating if Role.PROMPT in roles else generating[:0]
+    rows = [({Role.PROMPT: 1.0, Role.MIXED: 1.0}, k) for k in classes]
+    rows += [({Role.PROMPT: 1.0, Role.TOKEN: -1.0}, int(k)) for k in handed_over]
     return np.array(
         [
             [sign.get(problem.candidates[j].role, 0.0) * (which == k) for j, which in places]
             + [0.0] * len(roles)
-            for sign in used
-            for k in classes
+            for sign, k in rows
         ]
     )
 

@@ -16,7 +16,7 @@ from provisioner.domain.base import Role
 from provisioner.planning.counted import counted, within_limits
 from provisioner.planning.objective import Objective
 from provisioner.planning.problem import Cut, Problem
-from provisioner.planning.solve import solve
+from provisioner.planning.solve import Answer, solve
 from provisioner.search.frontier import Frontier, largest_failing
 from provisioner.search.trials import Counts, OutOfTimeError, Trials
 
@@ -40,6 +40,10 @@ class Hunt:
         No cluster that passes has a better value.
     done : bool
         Whether nothing better than ``best`` is left.
+    cuts, cut_from : lists
+        Cuts, and for each the role tried (None for all) and the largest failed cluster.
+    answer : Answer or None
+        The last solve of the bounding program.
     """
 
     problem: Problem
@@ -52,7 +56,8 @@ class Hunt:
     bound: float | None = None
     done: bool = False
     cuts: list[Cut] = field(default_factory=list)
-    rounds: int = 0
+    cut_from: list[tuple[Role | None, Counts]] = field(default_factory=list)
+    answer: Answer | None = None
     _frontiers: dict[Role | None, Frontier] = field(default_factory=dict)
 
     def worth(self, counts: Counts) -> float:
@@ -63,11 +68,14 @@ class Hunt:
         """Whether the limits allow a cluster."""
         return within_limits(self.problem, counted(self.problem, counts))
 
+    def beats(self, counts: Counts, value: float | None) -> bool:
+        """Whether a cluster is better than a value, by more than rounding."""
+        return value is None or self.worth(counts) < value - _CLOSE * abs(value)
+
     def offer(self, counts: Counts) -> None:
         """Take a cluster that passed for the best where it is."""
-        value = self.worth(counts)
-        if self.value is None or value < self.value - _CLOSE * abs(self.value):
-            self.best, self.value = counts, value
+        if self.allowed(counts) and self.beats(counts, self.value):
+            self.best, self.value = counts, self.worth(counts)
 
     def run(self) -> None:
         """Hunt until nothing better is left, or time is up."""
@@ -78,7 +86,6 @@ class Hunt:
             return
 
     def _round(self) -> None:
-        self.rounds += 1
         counts = self._next()
         if counts is None:
             return
@@ -98,7 +105,7 @@ class Hunt:
         if left_s <= 0:
             raise OutOfTimeError
         problem = replace(self.problem, cuts=tuple(self.cuts), most=self._most())
-        answer = solve(problem, self.objective, left_s)
+        self.answer = answer = solve(problem, self.objective, left_s)
         if answer.bound is not None:
             self._note_bound(answer.bound)
         if not answer.optimal:
@@ -107,12 +114,11 @@ class Hunt:
             self._exhausted()
             return None
         counts = answer.solution.machines
-        value = self.worth(counts)
-        if self.value is not None and value >= self.value - _CLOSE * abs(self.value):
+        if not self.beats(counts, self.value):
             self._exhausted()
             return None
         best = "none yet" if self.value is None else f"{self.value:,.6g}"
-        self.progress(f"best {best}, none below {value:,.6g}; {len(self.cuts)} cuts")
+        self.progress(f"best {best}, none below {self.worth(counts):,.6g}; {len(self.cuts)} cuts")
         return counts
 
     def _note_bound(self, bound: float) -> None:
@@ -143,7 +149,7 @@ class Hunt:
         return low
 
     def _may_be(self, counts: Counts) -> bool:
-        return self.allowed(counts) and (self.value is None or self.worth(counts) < self.value)
+        return self.allowed(counts) and self.beats(counts, self.value)
 
     def failed_roles(self, counts: Counts) -> list[Role]:
         """Roles that fail by themselves; none where roles cannot be told apart."""
@@ -170,12 +176,13 @@ class Hunt:
         largest = largest_failing(start, order, most, fails, frontier.lacking)
         frontier.fit(largest)
         self.cuts.append(Cut(tuple((j, largest[j]) for j in members)))
+        self.cut_from.append((role, largest))
 
     def _passes(self, role: Role | None, counts: Counts) -> bool:
         if role is not None:
             return self.trials.role_passes(role, counts)
         passed = self.trials.passes(counts)
-        if passed and self.allowed(counts):
+        if passed:
             self.offer(counts)
         return passed
 

@@ -58,6 +58,8 @@ class Trials:
     known: dict[tuple[Role | None, Counts], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        offered = [traffic.offered.requests for traffic in self.trial.traffic]
+        self._generates = any((requests.output_tokens > 1).any() for requests in offered)
         self._of_role = {
             Role.PROMPT: self.trial.of_metrics(["ttft"]).with_requests(_prompts_only),
             Role.TOKEN: self.trial.of_metrics(["tbt", "e2e"]),
@@ -95,6 +97,8 @@ class Trials:
 
         ``counts`` of other roles do not matter.
         """
+        if role is Role.TOKEN and not self._generates:
+            return True
         own = tuple(
             count if place[0] is role else 0
             for place, count in zip(self.places, counts, strict=True)
@@ -105,8 +109,9 @@ class Trials:
 
     def _role_passes(self, role: Role, own: Counts) -> bool:
         pools = self.pools(own)
-        other = self._ideal_prompts() if role is Role.TOKEN else _any_tokens(pools[0])
-        return self._tried(role, own, self._of_role[role], (*pools, other))
+        if role is Role.TOKEN:
+            pools = (*pools, self._ideal_prompts())
+        return self._tried(role, own, self._of_role[role], pools)
 
     def after_losses(self, counts: Counts) -> list[Counts]:
         """The cluster where a spare stands in for one machine of another kind than its own."""
@@ -122,7 +127,19 @@ class Trials:
         """Everything that is measured of a cluster."""
         self.simulations += 1
         pools = self.pools(counts)
-        return judge(self.trial, self.workloads, pools, self.rules(pools))
+        found = judge(self.trial, self.workloads, self._whole(pools), self.rules(pools))
+        return replace(found, pools=found.pools[: len(pools)])
+
+    def staffed(self, counts: Counts) -> bool:
+        """Whether both phases have machines; outputs of one token need none of their own."""
+        roles = {place[0] for place, count in zip(self.places, counts, strict=True) if count}
+        needed = {Role.PROMPT, Role.TOKEN} if self._generates else {Role.PROMPT}
+        return Role.MIXED in roles or needed <= roles
+
+    def _whole(self, pools: tuple[SimulatedPool, ...]) -> tuple[SimulatedPool, ...]:
+        """The pools with a token machine for form's sake where there is none."""
+        roles = {pool.role for pool in pools}
+        return pools if roles != {Role.PROMPT} else (*pools, _any_tokens(pools[0]))
 
     def _tried(
         self, role: Role | None, counts: Counts, trial: Trial, pools: tuple[SimulatedPool, ...]
@@ -131,9 +148,9 @@ class Trials:
         if key not in self.known:
             if time.monotonic() > self.deadline:
                 raise OutOfTimeError
-            able = _staffed(pools)
+            able = role is not None or self.staffed(counts)
             self.simulations += able
-            self.known[key] = able and passes(trial, pools, self.rules(pools))
+            self.known[key] = able and passes(trial, self._whole(pools), self.rules(pools))
         return self.known[key]
 
     def _ideal_prompts(self) -> SimulatedPool:
@@ -160,12 +177,6 @@ def scheduler_of(roles: frozenset[Role]) -> Scheduler:
 
 def _exchanged(counts: Counts, lost: int, spare: int) -> Counts:
     return tuple(n - (j == lost) + (j == spare) for j, n in enumerate(counts))
-
-
-def _staffed(pools: tuple[SimulatedPool, ...]) -> bool:
-    """Whether both phases have machines."""
-    roles = {pool.role for pool in pools}
-    return Role.MIXED in roles or {Role.PROMPT, Role.TOKEN} <= roles
 
 
 def _prompts_only(requests: Requests) -> Requests:

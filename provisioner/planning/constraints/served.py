@@ -1,6 +1,7 @@
 """Served: every class is served in full, in both phases, by pools that may serve it.
 
-Per class k: ``sum_prompt x + sum_mixed z = theta`` and ``sum_token y = sum_prompt x``.
+Per class k: ``sum_prompt x + sum_mixed z = theta``, and where requests have a second token
+(``E[o - 1] > 0``) ``sum_token y = sum_prompt x``.
 
 Not modelled: requests that are turned away.
 """
@@ -20,14 +21,14 @@ NAME = "served"
 
 
 def rows(problem: Problem, variables: Variables) -> Iterator[tuple[str, Variable]]:
-    """Yield two rows per class, the second where there is a prompt or token role."""
+    """Yield two rows per class, the second where prompt and token role both have work of it."""
     for k in range(len(problem.demand.names)):
         prompt = _shares(problem, variables, Role.PROMPT, k)
         token = _shares(problem, variables, Role.TOKEN, k)
         mixed = _shares(problem, variables, Role.MIXED, k)
         theta = 1 if variables.theta is None else variables.theta
         yield f"served__{k}", pulp.lpSum(prompt + mixed) == theta
-        if prompt or token:
+        if (prompt or token) and problem.demand.iterations[k] > 0:
             yield f"handed_over__{k}", pulp.lpSum(token) == pulp.lpSum(prompt)
 
 
@@ -44,7 +45,8 @@ def violations(problem: Problem, solution: Solution) -> Iterator[str]:
     close = TOLERANCE * max(1.0, solution.theta)
     for k in np.flatnonzero(np.abs(prompt + mixed - solution.theta) > close):
         yield f"class {problem.demand.names[k]}: {prompt[k] + mixed[k]:g} of {solution.theta:g}"
-    for k in np.flatnonzero(np.abs(prompt - token) > close):
+    generating = problem.demand.iterations > 0
+    for k in np.flatnonzero(generating & (np.abs(prompt - token) > close)):
         yield f"class {problem.demand.names[k]}: {prompt[k]:g} prompts, {token[k]:g} generated"
     for j, candidate in enumerate(problem.candidates):
         for k in np.flatnonzero(~candidate.serves & (solution.serve[j] > close)):
