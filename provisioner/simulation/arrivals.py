@@ -74,10 +74,9 @@ def offer(
     return _merged(parts)
 
 
-def replay_once(workload: Workload) -> Offered:
-    """Offer a workload's trace as it is, from its first request to its last."""
-    assert workload.trace is not None
-    return _merged([workload.trace])
+def replay_once(*workloads: Workload) -> Offered:
+    """Offer the workloads' traces as they are, from their first requests to their last."""
+    return _merged([workload.trace for workload in workloads if workload.trace is not None])
 
 
 def _merged(parts: list[Trace]) -> Offered:
