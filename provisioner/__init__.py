@@ -13,25 +13,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from provisioner.api import Outcome, load_scenario, plan
+    from provisioner.api import Judgement, Outcome, load_scenario, plan, simulate
     from provisioner.domain.scenario import Scenario
     from provisioner.errors import InputError, ProvisionerError, UsageError
 
 __version__ = "0.1.0"
 __all__ = [
     "InputError",
+    "Judgement",
     "Outcome",
     "ProvisionerError",
     "Scenario",
     "UsageError",
     "load_scenario",
     "plan",
+    "simulate",
 ]
 
 _HOMES = {
+    "Judgement": "provisioner.api",
     "Outcome": "provisioner.api",
     "load_scenario": "provisioner.api",
     "plan": "provisioner.api",
+    "simulate": "provisioner.api",
     "Scenario": "provisioner.domain.scenario",
     "InputError": "provisioner.errors",
     "ProvisionerError": "provisioner.errors",

@@ -1,6 +1,6 @@
 """The library: what `import provisioner` offers (DESIGN 7.4).
 
-Nothing prints, writes or exits here, except `Outcome.save`; progress comes through a callback.
+Nothing prints, writes or exits here, except `save` of a result; progress comes through a callback.
 
 What is wrong with a file, a change, a name or an argument is an `InputError`. A `Scenario(...)`
 made by hand is checked by pydantic as it is made, and raises pydantic's `ValidationError` (a
@@ -18,16 +18,27 @@ from typing import Any
 import pandas as pd
 
 from provisioner.domain.case import Case
-from provisioner.domain.plan import Plan
+from provisioner.domain.cluster import Simulated
+from provisioner.domain.plan import Plan, Pool
 from provisioner.domain.result import PlanResult, Reason, SloVerdict
 from provisioner.domain.scenario import Scenario
+from provisioner.domain.verdict import LatencySummary
 from provisioner.errors import InputError
+from provisioner.inputs.clusters import pools_of
 from provisioner.inputs.explain import describe
 from provisioner.inputs.resolve import resolve
 from provisioner.inputs.scenarios import apply_changes, parse_scenario, read_scenario_data
 from provisioner.reporting import files
 from provisioner.reporting.records import pool_record, result_record
+from provisioner.reporting.simulation import (
+    POOL_COLUMNS,
+    pool_records,
+    save_simulated,
+    simulated_record,
+)
+from provisioner.search import named
 from provisioner.search.find import Progress
+from provisioner.search.judged import TRAFFIC, Traffic
 from provisioner.search.run import run
 
 
@@ -96,6 +107,58 @@ class Outcome:
         files.save_run(self.result, self.case, _path(folder, "folder"), force=force)
 
 
+@dataclass(frozen=True, repr=False)
+class Judgement:
+    """What a simulation says of a cluster."""
+
+    result: Simulated
+    case: Case
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return the answer in one line; all of it is in `to_dict`."""
+        missed = [metric for metric in self.slo.metrics if not metric.ok]
+        verdict = f"misses {len(missed)} limits" if missed else "ok"
+        pools = ", ".join(f"{pool.machines} {pool.label}" for pool in self.pools)
+        return f"<Judgement {verdict}: {pools}>"
+
+    @property
+    def slo(self) -> SloVerdict:
+        """Every limit with the value reached and its interval."""
+        return self.result.verdict.slo
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """The pools, with measured utilisation and power."""
+        return self.result.pools
+
+    @property
+    def latency(self) -> dict[str, LatencySummary]:
+        """Mean and percentiles of every latency [s]."""
+        return self.result.verdict.latency
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result with the keys of the command line's JSON (DESIGN 7.2)."""
+        return simulated_record(self.result)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per pool, with the columns of `pools.csv`."""
+        measured = ("utilization", "mean_power_w", "mean_batch", "kv_occupancy")
+        frame = pd.DataFrame(pool_records(self.result), columns=list(POOL_COLUMNS))
+        return frame.astype(dict.fromkeys(measured, float))  # NaN where not measured
+
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the simulation's files into a new folder.
+
+        Raises
+        ------
+        InputError
+            Where the folder exists and ``force`` is not given, or it cannot be written.
+        """
+        where = _path(folder, "folder")
+        save_simulated(self.result, self.case, where, dict(self.settings), force=force)
+
+
 def load_scenario(
     path: str | PathLike[str] | None = None, changes: Mapping[str, Any] | None = None
 ) -> Scenario:
@@ -143,6 +206,57 @@ def plan(scenario: Scenario, progress: Progress = lambda _: None) -> Outcome:
         raise _wrong("progress", "a function of one sentence", progress)
     case = resolve(scenario)
     return Outcome(run(case, progress), case)
+
+
+def simulate(
+    scenario: Scenario,
+    machines: Mapping[tuple[str, str] | tuple[str, str, int], int],
+    progress: Progress = lambda _: None,
+    *,
+    traffic: Traffic = "scenario",
+    chunk_tokens: int | None = None,
+    compatible: str | None = None,
+) -> Judgement:
+    """Judge a given cluster on a scenario's traffic.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    machines : mapping
+        Numbers of machines by (role, machine type) or (role, machine type, tensor parallelism);
+        without one, the largest that is measured. None of them is a spare.
+    progress : callable, optional
+        Called with a short sentence before what takes long.
+    traffic : str
+        ``scenario``: as a plan is judged. ``whole``: the scenario's traces as they are, replayed
+        once, compressed to their rates where the scenario states any. ``windows``: a window of
+        them per seed.
+    chunk_tokens : int, optional
+        Colocated machines do prompts in chunks, so that a batch has at most so many tokens.
+    compatible : str, optional
+        ``splitwise-sim`` follows the published simulator's rules instead.
+
+    Raises
+    ------
+    InputError
+        Where an argument is of the wrong kind, a name does not exist, a file is wrong, or the
+        machines are no cluster.
+    UsageError
+        Where arguments contradict each other.
+    """
+    if not isinstance(scenario, Scenario):
+        raise _wrong("scenario", "a Scenario, as of load_scenario,", scenario)
+    if not callable(progress):
+        raise _wrong("progress", "a function of one sentence", progress)
+    if traffic not in TRAFFIC:
+        raise _wrong("traffic", f"one of {', '.join(TRAFFIC)}", traffic)
+    if chunk_tokens is not None and (not isinstance(chunk_tokens, int) or chunk_tokens < 1):
+        raise _wrong("chunk_tokens", "a whole number above 0", chunk_tokens)
+    settings = {"traffic": traffic, "chunk_tokens": chunk_tokens, "compatible": compatible}
+    result, case = named.simulate(
+        scenario, pools_of(machines), traffic, chunk_tokens, compatible, progress
+    )
+    return Judgement(result, case, settings)
 
 
 def _path(given: object, name: str) -> Path:

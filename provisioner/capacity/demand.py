@@ -110,6 +110,13 @@ def classify(workloads: tuple[Workload, ...]) -> Demand:
     return Demand(workloads, tuple(names), np.array(which), tuple(cells), np.array(rates))
 
 
+def bucket_names(prompt_tokens: IntArray, output_tokens: IntArray) -> list[str]:
+    """Name of the class of each request, within its workload."""
+    numbers, which = np.unique(_bucket(prompt_tokens, output_tokens), return_inverse=True)
+    names = [_name(int(number)) for number in numbers]
+    return [names[at] for at in which.tolist()]
+
+
 def _bucket(prompt_from: IntArray, output_from: IntArray) -> IntArray:
     row = np.searchsorted(PROMPT_BUCKETS, prompt_from, side="right") - 1
     column = np.searchsorted(OUTPUT_BUCKETS, output_from, side="right") - 1

@@ -10,11 +10,13 @@ from provisioner.cli import hardware, workload
 from provisioner.cli.app import app
 from provisioner.cli.output import abandon_streams, prepare_streams, report_error
 from provisioner.cli.plan import plan
+from provisioner.cli.simulate import simulate
 from provisioner.errors import ProvisionerError
 
 __all__ = ["main"]
 
 app.command()(plan)
+app.command()(simulate)
 app.add_typer(hardware.app)
 app.add_typer(workload.app)
 

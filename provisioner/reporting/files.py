@@ -10,7 +10,7 @@ import contextlib
 import csv
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,9 @@ FORCE = "force=True"
 _PACKAGES = ("provisioner", "pulp", "highspy", "numpy", "pandas", "scipy")
 
 
-def make_way(folder: Path, *, force: bool, switch: str = FORCE) -> None:
+def make_way(
+    folder: Path, *, force: bool, switch: str = FORCE, names: tuple[str, ...] = FILES
+) -> None:
     """Clear what killed processes left, and refuse a folder that is not to be written.
 
     Parameters
@@ -95,6 +97,8 @@ def make_way(folder: Path, *, force: bool, switch: str = FORCE) -> None:
         Whether a run may be overwritten.
     switch : str
         How the caller is to ask for that, for the error message.
+    names : tuple of str
+        Files of a run of the caller's kind, and of no other.
 
     Raises
     ------
@@ -113,7 +117,7 @@ def make_way(folder: Path, *, force: bool, switch: str = FORCE) -> None:
         raise InputError(f"{folder} is no folder, so it is not overwritten")
     if Path.cwd().is_relative_to(folder.resolve()):
         raise InputError(f"{folder} is the working directory, so it is not overwritten")
-    foreign = [p.name for p in folder.iterdir() if p.name not in FILES or not p.is_file()]
+    foreign = [p.name for p in folder.iterdir() if p.name not in names or not p.is_file()]
     if foreign:
         raise InputError(
             f"{folder} holds more than a run's files ({min(foreign)}), so it is not overwritten"
@@ -138,7 +142,17 @@ def save_run(result: PlanResult, case: Case, folder: Path, *, force: bool = Fals
         Where the folder exists and ``force`` is not given, or it cannot be written.
     """
     make_way(folder, force=force)
-    texts = run_texts(result, case, folder)
+    save_texts(run_texts(result, case, folder), folder)
+
+
+def save_texts(texts: dict[str, str], folder: Path) -> None:
+    """Write all files of a run, or none, where `make_way` has been.
+
+    Raises
+    ------
+    InputError
+        Where the folder cannot be written.
+    """
     missing = [p for p in folder.absolute().parents if not os.path.lexists(p)]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -198,10 +212,11 @@ def table_text(columns: tuple[str, ...], rows: Iterable[Record]) -> str:
     return text.getvalue()
 
 
-def inputs_text(case: Case, folder: Path) -> str:
+def inputs_text(case: Case, folder: Path, more: Mapping[str, Any] | None = None) -> str:
     """The scenario with every default written out, and where its data came from.
 
-    Trace paths are relative to ``folder``, as every scenario file's are to its own.
+    Trace paths are relative to ``folder``, as every scenario file's are to its own. ``more`` is
+    added to the provenance.
     """
     scenario = case.scenario.model_dump(mode="json", exclude_none=True)
     if case.scenario.maximize is None:
@@ -216,6 +231,7 @@ def inputs_text(case: Case, folder: Path) -> str:
         "versions": {name: _version(name) for name in _PACKAGES},
         "prices_dated": case.price_list.date,
         "workload_sources": {w.name: w.source for w in case.workloads},
+        **(more or {}),
     }
     return yaml.safe_dump(
         {**scenario, "provenance": provenance}, sort_keys=False, width=100, allow_unicode=True
