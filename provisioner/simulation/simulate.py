@@ -56,7 +56,9 @@ class Records:
     @property
     def transfer_s(self) -> FloatArray:
         """Time that the KV-cache's transfer added after the prompt."""
-        return self.ready_s - self.first_token_s
+        never = np.full(len(self.ready_s), np.inf)
+        done = np.isfinite(self.ready_s)
+        return np.subtract(self.ready_s, self.first_token_s, out=never, where=done)
 
 
 @dataclass(frozen=True)
