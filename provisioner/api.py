@@ -250,8 +250,7 @@ def simulate(
         raise _wrong("progress", "a function of one sentence", progress)
     if traffic not in TRAFFIC:
         raise _wrong("traffic", f"one of {', '.join(TRAFFIC)}", traffic)
-    if chunk_tokens is not None and (not isinstance(chunk_tokens, int) or chunk_tokens < 1):
-        raise _wrong("chunk_tokens", "a whole number above 0", chunk_tokens)
+    _check_chunk(chunk_tokens)
     settings = {"traffic": traffic, "chunk_tokens": chunk_tokens, "compatible": compatible}
     result, case = named.simulate(
         scenario, pools_of(machines), traffic, chunk_tokens, compatible, progress
@@ -274,6 +273,11 @@ def _check_changes(changes: object) -> None:
     for key in changes:
         if not isinstance(key, str):
             raise _wrong("changes", "a dotted key as text", key)
+
+
+def _check_chunk(tokens: object) -> None:
+    if tokens is not None and (type(tokens) is not int or tokens < 1):
+        raise _wrong("chunk_tokens", "a whole number above 0", tokens)
 
 
 def _wrong(name: str, needed: str, found: object) -> InputError:

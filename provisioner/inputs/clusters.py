@@ -29,7 +29,7 @@ _ROUTING = "routing.csv"
 _POOL_COLUMNS = ("role", "machine", "tensor_parallel", "machines", "spares", "existing")
 _ROUTING_COLUMNS = ("workload", "request_class", "role", "machine", "tensor_parallel", "share")
 _SHAPE = re.compile(r"(?P<role>[^:=]*):(?P<machine>[^:=/]+)(?:/tp(?P<size>[^:=/]*))?=(?P<count>.*)")
-_ROLES = tuple(Role)
+_ROLES = tuple(role.value for role in Role)
 
 
 def parse_pools(texts: Iterable[str], flag: str = "--machines") -> NamedCluster:

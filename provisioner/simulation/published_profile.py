@@ -4,10 +4,10 @@ Tables are medians over all single runs with the same prompt_size * batch_size, 
 grouped heads and any reserve of memory, as in the published simulator.
 
 Its table lists the runs of one cell three times, ours has each once: counted thrice here where they
-can be told from others, for tokens. Its prompt time at 512 tokens differs from ours by up to 0.15 %,
-all other times by what four digits leave out. That simulator is chaotic where prompts queue: one
-part in 100,000 in its prompt times moves TTFT percentiles by up to 15 %, others by 1 %, so that its
-runs of busy clusters are not repeated by these tables.
+can be told from others, for tokens. Its prompt time at 512 tokens differs from ours by up to
+0.15 %, all other times by what four digits leave out. That simulator is chaotic where prompts
+queue: one part in 100,000 in its prompt times moves TTFT percentiles by up to 15 % and most others
+by 1 %, so that its runs of busy clusters are not repeated by these tables.
 """
 
 from __future__ import annotations

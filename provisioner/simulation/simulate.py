@@ -56,9 +56,10 @@ class Records:
     @property
     def transfer_s(self) -> FloatArray:
         """Time that the KV-cache's transfer added after the prompt."""
-        never = np.full(len(self.ready_s), np.inf)
+        added = np.full(len(self.ready_s), np.inf)
         done = np.isfinite(self.ready_s)
-        return np.subtract(self.ready_s, self.first_token_s, out=never, where=done)
+        np.subtract(self.ready_s, self.first_token_s, out=added, where=done)
+        return added
 
 
 @dataclass(frozen=True)
