@@ -13,8 +13,8 @@ class Pool:
 
     ``machines`` includes ``spares`` (paid and powered, not counted on for work) and ``existing``
     (already owned, free of rent). ``usd_per_hour`` is the rent of the others.
-    ``utilization``: of a prompt pool the share of time its machines are busy; of token and mixed
-    pools the share of the iteration time, KV room or batch limit in use, whichever is tightest.
+    ``utilization`` is the share of time its working machines are busy; ``mean_power_w`` is drawn by
+    all of them, idle spares included.
     """
 
     role: Role
@@ -77,3 +77,9 @@ class Plan:
     def rack_units(self) -> float:
         """Rack units of all pools."""
         return sum(pool.rack_units for pool in self.pools)
+
+    @property
+    def mean_power_w(self) -> float | None:
+        """Mean power of all pools [W]; None where it is not measured."""
+        powers = [pool.mean_power_w for pool in self.pools]
+        return None if None in powers else sum(power or 0.0 for power in powers)

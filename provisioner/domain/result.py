@@ -93,6 +93,7 @@ class PlanResult:
 
     ``bound`` is a value of the objective that no passing cluster beats; ``gap`` is the relative
     distance between it and the plan. ``proof`` tells what was simulated to get there.
+    ``points`` are the rates [requests/s] at which the plan was tried, and whether it passed.
     """
 
     status: Status
@@ -110,6 +111,7 @@ class PlanResult:
     bound: float | None = None
     gap: float | None = None
     seeds: tuple[int, ...] = ()
+    holdout_pass_fraction: float | None = None
     simulations: int = 0
     wall_s: float = 0.0
     binding: tuple[Binding, ...] = ()
@@ -117,6 +119,7 @@ class PlanResult:
     estimated: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     model_lp: str = ""
+    points: tuple[tuple[float, bool], ...] = ()
 
     @property
     def proved(self) -> bool:

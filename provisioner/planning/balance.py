@@ -38,10 +38,18 @@ class _Row:
     available: float
 
 
-def balanced(problem: Problem, solution: Solution) -> Solution:
+def balanced(
+    problem: Problem, solution: Solution, most_full: float | None = 1 + _TOLERANCE
+) -> Solution:
     """Return the solution with its shares balanced; the counts stay.
 
-    A solution that the solver's tolerances keep from being balanced is returned as it is.
+    A solution that cannot be balanced, for the solver's tolerances, is returned as it is. A role
+    that stands alone serves everything.
+
+    Parameters
+    ----------
+    most_full : float, optional
+        How much of itself a pool may be used, by the program's coefficients; None for any.
     """
     pools = [j for j, count in enumerate(solution.machines) if count > 0]
     places = [(j, k) for j in pools for k in _able(problem, j)]
@@ -53,13 +61,15 @@ def balanced(problem: Problem, solution: Solution) -> Solution:
         "A_ub": matrix,
         "b_ub": np.zeros(len(rows)),
         "A_eq": served,
-        "b_eq": np.repeat([1.0, 0.0], len(problem.demand.names))[: len(served)],
+        "b_eq": (np.arange(len(served)) < len(problem.demand.names)).astype(float),
     }
-    full = [(0.0, None)] * len(places) + [(0.0, 1 + _TOLERANCE)] * len(roles)
+    full = [(0.0, None)] * len(places) + [(0.0, most_full)] * len(roles)
     fullest = linprog([0.0] * len(places) + [1.0] * len(roles), bounds=full, **program)
     if not fullest.success:
         return solution
-    ceilings = np.minimum(fullest.x[len(places) :] * (1 + _CLOSE) + _CLOSE, 1 + 2 * _TOLERANCE)
+    ceilings = fullest.x[len(places) :] * (1 + _CLOSE) + _CLOSE
+    if most_full is not None:
+        ceilings = np.minimum(ceilings, most_full + _TOLERANCE)
     bounds = [(0.0, None)] * len(places) + [(0.0, ceiling) for ceiling in ceilings]
     least = linprog([*_work(rows, places), *[0.0] * len(roles)], bounds=bounds, **program)
     if not least.success:
@@ -102,9 +112,10 @@ def _served(problem: Problem, roles: list[Role], places: list[tuple[int, int]]) 
     """Rows for each class: its prompts are served in full, and handed over in full."""
     classes = range(len(problem.demand.names))
     generating = np.flatnonzero(problem.demand.iterations > 0)
-    handed_over = generating if Role.PROMPT in roles else generating[:0]
-    rows = [({Role.PROMPT: 1.0, Role.MIXED: 1.0}, k) for k in classes]
-    rows += [({Role.PROMPT: 1.0, Role.TOKEN: -1.0}, int(k)) for k in handed_over]
+    first = {Role.TOKEN: 1.0} if set(roles) == {Role.TOKEN} else {Role.PROMPT: 1.0, Role.MIXED: 1.0}
+    rows = [(first, k) for k in classes]
+    if Role.TOKEN in roles and len(roles) > 1:
+        rows += [({Role.PROMPT: 1.0, Role.TOKEN: -1.0}, int(k)) for k in generating]
     return np.array(
         [
             [sign.get(problem.candidates[j].role, 0.0) * (which == k) for j, which in places]

@@ -25,6 +25,7 @@ from provisioner.reporting.records import (
     SUMMARY_COLUMNS,
     Record,
     finite,
+    point_record,
     pool_record,
     slo_record,
     summary_record,
@@ -69,12 +70,14 @@ UNIT_COST_COLUMNS = (
     "machines_if_alone",
     "note",
 )
+POINT_COLUMNS = ("rate_per_s", "passed")
 FILES = (
     "plan.csv",
     "routing.csv",
     "slo.csv",
     "binding.csv",
     "unit_costs.csv",
+    "throughput.csv",
     "summary.csv",
     "inputs.yaml",
     "model.lp",
@@ -196,6 +199,8 @@ def run_texts(result: PlanResult, case: Case, folder: Path) -> dict[str, str]:
         texts["binding.csv"] = table_text(BINDING_COLUMNS, map(vars, result.binding))
         unit_costs = map(unit_cost_record, result.unit_costs)
         texts["unit_costs.csv"] = table_text(UNIT_COST_COLUMNS, unit_costs)
+    if result.points:
+        texts["throughput.csv"] = table_text(POINT_COLUMNS, map(point_record, result.points))
     texts["summary.csv"] = table_text(SUMMARY_COLUMNS, [summary_record(result)])
     texts["inputs.yaml"] = inputs_text(case, folder)
     if result.model_lp:

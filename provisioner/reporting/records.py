@@ -7,7 +7,7 @@ from typing import Any
 
 from provisioner.domain.plan import Plan, Pool
 from provisioner.domain.result import PlanResult, SloVerdict, UnitCost
-from provisioner.units import SECONDS_PER_HOUR
+from provisioner.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 SCHEMA_VERSION = 1
 Record = dict[str, Any]
@@ -67,12 +67,14 @@ def result_record(result: PlanResult) -> Record:
         record["unit_costs"] = [unit_cost_record(cost) for cost in result.unit_costs]
         record |= {
             "seeds": list(result.seeds),
-            "holdout_pass_fraction": None,
+            "holdout_pass_fraction": result.holdout_pass_fraction,
             "proof": result.proof,
             "proved": result.proved,
             "bound": result.bound,
             "gap": result.gap,
         }
+        if result.points:
+            record["points"] = [point_record(point) for point in result.points]
     record |= {
         "simulations": result.simulations,
         "wall_s": result.wall_s,
@@ -84,7 +86,7 @@ def result_record(result: PlanResult) -> Record:
 
 
 def _plan_record(plan: Plan) -> Record:
-    rent = plan.usd_per_hour
+    rent, watts = plan.usd_per_hour, plan.mean_power_w
     return {
         "design": plan.design,
         "rate_per_s": plan.rate_per_s,
@@ -92,10 +94,16 @@ def _plan_record(plan: Plan) -> Record:
         "usd_per_hour": rent,
         "provisioned_power_w": plan.provisioned_power_w,
         "rack_units": plan.rack_units,
-        "mean_power_w": None,
+        "mean_power_w": watts,
         "requests_per_usd": plan.rate_per_s * SECONDS_PER_HOUR / rent if rent > 0 else None,
-        "requests_per_kwh": None,
+        "requests_per_kwh": plan.rate_per_s * JOULES_PER_KWH / watts if watts else None,
     }
+
+
+def point_record(point: tuple[float, bool]) -> Record:
+    """One rate at which the plan was tried."""
+    rate, passed = point
+    return {"rate_per_s": rate, "passed": passed}
 
 
 def pool_record(pool: Pool) -> Record:

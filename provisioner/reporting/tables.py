@@ -33,6 +33,10 @@ _OBJECTIVES = {
 }
 """How a bound on each objective reads: verb, unit, factor into that unit, and the rounding that
 leaves it true."""
+_PROOFS = {
+    "exhaustive": "every better cluster was simulated",
+    "monotone": "every better cluster was simulated or has less than one that failed",
+}
 _MANY = 1e4
 """From here on a rate is shown without decimals."""
 _FLOAT_DIGITS = 12
@@ -53,12 +57,23 @@ def _plan(record: Record) -> Iterator[RenderableType]:
     slo = record["slo"]
     against = f", against {slo['reference']}" if slo["reference"] else ""
     yield _titled(f"SLO {slo['name']}{against} ({slo['source']})", _slo_table(record))
+    yield line(_judged(record), style="dim")
     yield _titled(
-        "What binds: the fullest limit of each pool, and the site's", _binding_table(record)
+        "What binds: the tightest limit of each pool, and the site's", _binding_table(record)
     )
     strictest = "the strictest SLO" if len(record["workloads"]) > 1 else "the SLO"
     title = f"Unit economics at {strictest}, each type serving a phase alone"
     yield _titled(title, _unit_cost_table(record))
+
+
+def _judged(record: Record) -> str:
+    """What the latencies rest on."""
+    seeds = len(record["seeds"])
+    held_out = _number(record["holdout_pass_fraction"], ".0%")
+    return (
+        f"over {seeds} {'seed' if seeds == 1 else 'seeds'} together; of the seeds held out, each "
+        f"alone, {held_out} pass; {record['simulations']:,} clusters simulated"
+    )
 
 
 def _headline(record: Record) -> str:
@@ -98,7 +113,7 @@ def _terms(record: Record) -> str:
 
 def _proof(record: Record) -> str:
     if record["proved"]:
-        return "proved best"
+        return f"proved best ({_PROOFS[record['proof']]})"
     if record["bound"] is None:
         return "not proved, no bound known"
     gap = _number(record["gap"], ".0%")
@@ -121,13 +136,27 @@ def _pool_table(record: Record) -> Table:
     ]
     spares, owned = (f"{sum(pool[key] for pool in pools):,}" for key in ("spares", "existing"))
     total = ("all", "", f"{record['machines']:,}", spares, owned, "", *_sizes(record))
-    headings = ("role", "machine", ">machines", ">spare", ">owned", ">used", ">$/h", ">kW", ">U")
+    headings = (
+        "role",
+        "machine",
+        ">machines",
+        ">spare",
+        ">owned",
+        ">busy",
+        ">$/h",
+        ">kW",
+        ">mean kW",
+        ">U",
+    )
     return table(headings, [*rows, total])
 
 
-def _sizes(record: Record) -> tuple[str, str, str]:
-    """Cost, power and space of a pool or of the whole cluster."""
-    return f"{record['usd_per_hour']:,.2f}", _kw(record), f"{record['rack_units']:g}"
+def _sizes(record: Record) -> tuple[str, str, str, str]:
+    """Cost, provisioned and mean power, and space of a pool or of the whole cluster."""
+    mean_kw = _DASH
+    if record["mean_power_w"] is not None:
+        mean_kw = f"{record['mean_power_w'] / WATTS_PER_KW:,.1f}"
+    return f"{record['usd_per_hour']:,.2f}", _kw(record), mean_kw, f"{record['rack_units']:g}"
 
 
 def _kw(record: Record) -> str:
@@ -139,16 +168,20 @@ def _slo_table(record: Record) -> Table:
     for metric in record["slo"]["metrics"]:
         unit = "x" if metric["unit"] == "slowdown" else " s"
         value = _DASH if metric["value"] is None else f"{metric['value']:.3g}{unit}"
+        spread = _DASH
+        if metric["low"] is not None:
+            spread = f"{metric['low']:.3g} to {metric['high']:.3g}"
         rows.append(
             (
                 metric["workload"],
                 f"{metric['metric'].upper()} {percentile_label(metric['percentile'])}",
                 f"{metric['limit']:g}{unit}",
                 value,
+                spread,
                 "ok" if metric["ok"] else "MISSED",
             )
         )
-    return table(("workload", "metric", ">limit", f">{record['slo']['source']}", ""), rows)
+    return table(("workload", "metric", ">limit", f">{record['slo']['source']}", ">95 %", ""), rows)
 
 
 def _binding_table(record: Record) -> Table:

@@ -1,53 +1,81 @@
-"""From a solution of the program to the plan that people read: pools, routing, what binds."""
+"""From the cluster that won and what was measured of it to the plan that people read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from provisioner.capacity.candidate import Candidate
-from provisioner.capacity.usage import PoolLoad
+from provisioner.capacity.demand import Demand
+from provisioner.domain.base import Role
 from provisioner.domain.plan import Plan, Pool, RoutingShare
-from provisioner.domain.result import Binding
-from provisioner.planning import iteration
-from provisioner.planning.constraints import batch_limit, kv_room, token_time
+from provisioner.domain.result import Binding, MetricValue
+from provisioner.domain.slo import percentile_label
+from provisioner.domain.verdict import PoolMeasure, Verdict
+from provisioner.domain.workload import FloatArray
+from provisioner.planning.counted import counted
 from provisioner.planning.limits import limits_of
-from provisioner.planning.problem import prompt_work
-from provisioner.search.find import Found
+from provisioner.planning.problem import Problem, Solution
+from provisioner.search.shares import classes_of
+from provisioner.search.winner import Winner
 
 _LEAST_SHARE = 1e-9
+_METRICS_OF = {
+    Role.PROMPT: ("ttft", "e2e"),
+    Role.TOKEN: ("tbt", "e2e"),
+    Role.MIXED: ("ttft", "tbt", "e2e"),
+}
+"""Metrics that the machines of a role answer for."""
 
 
-def plan_of(found: Found) -> Plan:
-    """Pools and routing of a solution, in order of role, machine and tensor parallelism."""
-    problem, solution = found.problem, found.solution
-    used = _used(found)
+def plan_of(winner: Winner, verdict: Verdict, demand: Demand, shares: FloatArray) -> Plan:
+    """Pools and routing, in order of role, machine and tensor parallelism.
+
+    Parameters
+    ----------
+    demand : Demand
+        The scenario's, at ``theta`` 1.
+    shares : float array, places x classes
+    """
+    problem = winner.space.problem
+    solution = counted(problem, winner.counts)
+    measures = dict(zip(_working(winner), verdict.pools, strict=True))
     owned = dict(solution.owned)
     pools = []
-    for j in used:
-        candidate = problem.candidates[j]
-        existing = min(owned.get(candidate.machine.name, 0), solution.total(j))
-        owned[candidate.machine.name] = owned.get(candidate.machine.name, 0) - existing
-        pools.append(_pool(found, j, existing))
+    for j in _used(problem, solution):
+        name = problem.candidates[j].machine.name
+        existing = min(owned.get(name, 0), solution.total(j))
+        owned[name] = owned.get(name, 0) - existing
+        pools.append(_pool(problem, solution, j, existing, measures[j]))
     return Plan(
-        design=found.design,
-        rate_per_s=problem.demand.total_rate_per_s * solution.theta,
+        design=winner.space.design,
+        rate_per_s=demand.total_rate_per_s * winner.theta,
         pools=tuple(pools),
-        routing=tuple(share for j in used for share in _routing(found, j)),
+        routing=tuple(
+            share
+            for j in _used(problem, solution)
+            for share in _routing(problem, j, demand, shares[j])
+        ),
     )
 
 
-def _used(found: Found) -> list[int]:
-    candidates = found.problem.candidates
-    used = [j for j in range(len(candidates)) if found.solution.total(j) > 0]
-    roles = found.problem.roles
+def _working(winner: Winner) -> list[int]:
+    """Places in the order of the verdict's pools."""
+    return [j for j, count in enumerate(winner.counts) if count]
+
+
+def _used(problem: Problem, solution: Solution) -> list[int]:
+    candidates = problem.candidates
+    used = [j for j in range(len(candidates)) if solution.total(j) > 0]
     return sorted(
-        used, key=lambda j: (roles.index(candidates[j].role), candidates[j].deployment.name)
+        used, key=lambda j: (problem.roles.index(candidates[j].role), candidates[j].deployment.name)
     )
 
 
-def _pool(found: Found, j: int, existing: int) -> Pool:
-    candidate, solution = found.problem.candidates[j], found.solution
+def _pool(
+    problem: Problem, solution: Solution, j: int, existing: int, measure: PoolMeasure
+) -> Pool:
+    candidate = problem.candidates[j]
     machine, total = candidate.machine, solution.total(j)
+    idle_w = candidate.deployment.power.idle_w
     return Pool(
         role=candidate.role,
         machine=machine.name,
@@ -57,42 +85,22 @@ def _pool(found: Found, j: int, existing: int) -> Pool:
         machines=total,
         spares=solution.spares[j],
         existing=existing,
-        utilization=_utilization(found, j),
+        utilization=measure.utilization,
         usd_per_hour=machine.price_usd_per_hour * (total - existing),
         provisioned_power_w=machine.provisioned_power_w * total,
         rack_units=machine.rack_units * total,
+        mean_power_w=measure.mean_power_w + idle_w * solution.spares[j],
     )
 
 
-def _utilization(found: Found, j: int) -> float:
-    candidate = found.problem.candidates[j]
-    if candidate.handles_tokens:
-        return max(used for _, used in _token_uses(found, j))
-    return prompt_work(found.problem, found.solution, j) / _instances(found, j)
-
-
-def _instances(found: Found, j: int) -> int:
-    return found.solution.machines[j] * found.problem.candidates[j].instances
-
-
-def _token_uses(found: Found, j: int) -> list[tuple[str, float]]:
-    """Share in use of the iteration time, KV room and batch limit of one pool."""
-    label = found.problem.candidates[j].token_label
-    rules = ((label, token_time), ("KV-cache room", kv_room), (label, batch_limit))
-    uses = []
-    for name, rule in rules:
-        pairs = list(iteration.usage(found.problem, found.solution, j, rule.taken))
-        uses.append((name, max(used / available for used, available in pairs)))
-    return uses
-
-
-def _routing(found: Found, j: int) -> Iterator[RoutingShare]:
-    candidate, demand = found.problem.candidates[j], found.problem.demand
-    for k, name in enumerate(demand.names):
-        share = found.solution.serve[j, k] / found.solution.theta
+def _routing(
+    problem: Problem, j: int, demand: Demand, shares: FloatArray
+) -> Iterator[RoutingShare]:
+    candidate = problem.candidates[j]
+    for (workload, name), share in zip(classes_of(demand), shares, strict=True):
         if share > _LEAST_SHARE:
             yield RoutingShare(
-                workload=demand.workloads[demand.workload[k]].name,
+                workload=workload,
                 request_class=name,
                 role=candidate.role,
                 machine=candidate.machine.name,
@@ -101,45 +109,35 @@ def _routing(found: Found, j: int) -> Iterator[RoutingShare]:
             )
 
 
-def bindings_of(found: Found) -> tuple[Binding, ...]:
-    """The tightest rule of every pool and all limits of the site, fullest first."""
-    found_bindings = [_pool_binding(found, j) for j in _used(found)]
-    found_bindings += [
-        Binding(
-            "cluster", f"limits.{x.key}", _ratio(x.used(found.problem, found.solution), x.value)
-        )
-        for x in limits_of(found.problem)
+def bindings_of(winner: Winner, verdict: Verdict) -> tuple[Binding, ...]:
+    """The tightest SLO limit of every pool and all limits of the site, fullest first."""
+    problem = winner.space.problem
+    solution = counted(problem, winner.counts)
+    found = [
+        binding
+        for j in _working(winner)
+        for binding in _pool_binding(problem, j, verdict.slo.metrics)
     ]
-    return tuple(sorted(found_bindings, key=lambda binding: -binding.used))
+    found += [
+        Binding(
+            "cluster", f"limits.{limit.key}", _ratio(limit.used(problem, solution), limit.value)
+        )
+        for limit in limits_of(problem)
+    ]
+    return tuple(sorted(found, key=lambda binding: -binding.used))
+
+
+def _pool_binding(problem: Problem, j: int, metrics: tuple[MetricValue, ...]) -> Iterator[Binding]:
+    candidate = problem.candidates[j]
+    own = [metric for metric in metrics if metric.metric in _METRICS_OF[candidate.role]]
+    if own:
+        tightest = max(own, key=lambda metric: _ratio(metric.value, metric.limit))
+        label = f"{tightest.metric} {percentile_label(tightest.percentile)}"
+        if len({metric.workload for metric in metrics}) > 1:
+            label = f"{tightest.workload}: {label}"
+        where = f"{candidate.role.value} {candidate.deployment.name}"
+        yield Binding(where, label, _ratio(tightest.value, tightest.limit))
 
 
 def _ratio(used: float, value: float) -> float:
     return used / value if value else 1.0
-
-
-def _pool_binding(found: Found, j: int) -> Binding:
-    candidate = found.problem.candidates[j]
-    where = f"{candidate.role.value} {candidate.deployment.name}"
-    uses = []
-    if candidate.handles_tokens:
-        uses += _token_uses(found, j)
-    if candidate.handles_prompts:
-        uses.append(_prompt_use(found, j, candidate))
-    label, used = max(uses, key=lambda pair: pair[1])
-    return Binding(where, label, used)
-
-
-def _prompt_use(found: Found, j: int, candidate: Candidate) -> tuple[str, float]:
-    machines = found.solution.machines[j]
-    tier = max((t for t in candidate.tiers if t.low <= machines), key=lambda t: t.headroom)
-    work = prompt_work(found.problem, found.solution, j)
-    return tier.label or "prompt time", work / _instances(found, j) / tier.headroom
-
-
-def pool_loads(found: Found) -> tuple[PoolLoad, ...]:
-    """The working pools, as the latency estimate wants them."""
-    return tuple(
-        PoolLoad(found.problem.candidates[j], found.solution.machines[j], found.solution.serve[j])
-        for j in _used(found)
-        if found.solution.machines[j] > 0
-    )

@@ -22,7 +22,8 @@ from provisioner.domain.slo import SloLimit
 from provisioner.domain.verdict import LatencySummary, PoolMeasure, Verdict
 from provisioner.domain.workload import FloatArray
 from provisioner.errors import InputError, UsageError
-from provisioner.search.judged import Traffic, few_notes, offered_requests, pool_of, window_s
+from provisioner.search.judged import Traffic, offered_requests, pool_of, window_s
+from provisioner.search.notes import few_notes
 from provisioner.simulation.arrivals import Offered
 from provisioner.simulation.judge import slo_verdict
 from provisioner.simulation.published import (

@@ -34,6 +34,11 @@ class Frontier:
     passed: list[Counts] = field(default_factory=list)
     largest: list[Counts] = field(default_factory=list)
 
+    def at_more(self, ratio: float) -> Frontier:
+        """What is known at ``ratio`` times the demand, of at least 1: what failed fails there."""
+        weights = tuple(weight / ratio for weight in self.weights)
+        return Frontier(self.members, weights, failed=[*self.failed])
+
     def note(self, counts: Counts, *, passed: bool) -> None:
         """Remember a cluster that was tried."""
         (self.passed if passed else self.failed).append(counts)

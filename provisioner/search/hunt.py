@@ -1,68 +1,86 @@
 """The hunt for the best cluster of one design at one demand, and the proof that it is the best.
 
 Over and over the bounding program names the best cluster that is not ruled out. Where the judge
-passes it, nothing better is left. Where it fails, the largest failed clusters around it become
-cuts: clusters with no more machines in any of its pools are taken to fail as well. With separable
-roles a cut names the pools of one role only.
+passes it, nothing better is left; where it fails, it is ruled out with its neighbours.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from provisioner.domain.base import Role
 from provisioner.planning.counted import counted, within_limits
 from provisioner.planning.objective import Objective
-from provisioner.planning.problem import Cut, Problem
+from provisioner.planning.problem import Problem
 from provisioner.planning.solve import Answer, solve
-from provisioner.search.frontier import Frontier, largest_failing
+from provisioner.search.ruled_out import RuledOut
 from provisioner.search.trials import Counts, OutOfTimeError, Trials
 
 _CLOSE = 1e-9
 
 
-@dataclass
+@dataclass(eq=False)
 class Hunt:
     """State of a hunt.
 
     Attributes
     ----------
     problem : Problem
-        The bounding program; its candidates are the places of ``trials``, and ``most`` the most
+        The bounding program; its candidates are the places of the trials, and ``most`` the most
         machines of each that are looked at.
-    weights : tuple of float
-        Share of the demand that one machine of each kind serves, by the guide.
     best : tuple of int or None
-        Counts of the best cluster that passed, of value ``value``.
+        Counts of the best cluster that passed.
+    value : float or None
+        What is to be beaten: the value of ``best``, or of a cluster of another design.
     bound : float or None
         No cluster that passes has a better value.
     done : bool
-        Whether nothing better than ``best`` is left.
-    cuts, cut_from : lists
-        Cuts, and for each the role tried (None for all) and the largest failed cluster.
+        Whether nothing better than ``value`` is left.
     answer : Answer or None
         The last solve of the bounding program.
     """
 
     problem: Problem
     objective: Objective
-    trials: Trials
-    weights: tuple[float, ...]
+    ruled_out: RuledOut
     progress: Callable[[str], None] = lambda _: None
     best: Counts | None = None
     value: float | None = None
     bound: float | None = None
     done: bool = False
-    cuts: list[Cut] = field(default_factory=list)
-    cut_from: list[tuple[Role | None, Counts]] = field(default_factory=list)
     answer: Answer | None = None
-    _frontiers: dict[Role | None, Frontier] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> Trials:
+        """The judge, with its memory."""
+        return self.ruled_out.trials
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Roles of the design."""
+        return self.ruled_out.roles
+
+    def again(self, objective: Objective, problem: Problem) -> Hunt:
+        """A hunt for something else among the same clusters; what failed is not tried again."""
+        return replace(
+            self,
+            problem=problem,
+            objective=objective,
+            best=None,
+            value=None,
+            bound=None,
+            done=False,
+            answer=None,
+        )
 
     def worth(self, counts: Counts) -> float:
         """Value of the objective of a cluster."""
-        return self.objective.value(self.problem, counted(self.problem, counts))
+        return self.worth_by(self.objective, counts)
+
+    def worth_by(self, objective: Objective, counts: Counts) -> float:
+        """Value of another objective."""
+        return objective.value(self.problem, counted(self.problem, counts))
 
     def allowed(self, counts: Counts) -> bool:
         """Whether the limits allow a cluster."""
@@ -77,61 +95,64 @@ class Hunt:
         if self.allowed(counts) and self.beats(counts, self.value):
             self.best, self.value = counts, self.worth(counts)
 
-    def run(self) -> None:
-        """Hunt until nothing better is left, or time is up."""
-        try:
-            while not self.done:
-                self._round()
-        except OutOfTimeError:
-            return
+    def to_beat(self, value: float | None) -> None:
+        """Look only for what beats a value of elsewhere too."""
+        if value is not None and (self.value is None or value < self.value):
+            self.best, self.value = None, value
 
-    def _round(self) -> None:
-        counts = self._next()
-        if counts is None:
-            return
-        failed = self.failed_roles(counts)
-        if failed:
-            for role in failed:
-                self._cut(role, counts)
-        elif self.trials.passes(counts):
-            self.offer(counts)
-            self.done = True
-        else:
-            self._cut(None, counts)
+    def run(self) -> None:
+        """Hunt until nothing better is left.
+
+        Raises
+        ------
+        OutOfTimeError
+            Where time is up before; what was found is kept.
+        """
+        while not self.done:
+            counts = self._next()
+            if counts is None:
+                self.done = True
+                self.bound = self.value
+            elif self.ruled_out.passes(counts, self.most(), self.offer):
+                self.done = True
 
     def _next(self) -> Counts | None:
         """The best cluster that is not ruled out; None where the hunt is over."""
-        left_s = self.trials.deadline - time.monotonic()
-        if left_s <= 0:
-            raise OutOfTimeError
-        problem = replace(self.problem, cuts=tuple(self.cuts), most=self._most())
-        self.answer = answer = solve(problem, self.objective, left_s)
-        if answer.bound is not None:
-            self._note_bound(answer.bound)
+        answer = self.solved()
         if not answer.optimal:
             raise OutOfTimeError
-        if answer.solution is None:
-            self._exhausted()
+        if answer.solution is None or not self.beats(answer.solution.machines, self.value):
             return None
         counts = answer.solution.machines
-        if not self.beats(counts, self.value):
-            self._exhausted()
-            return None
         best = "none yet" if self.value is None else f"{self.value:,.6g}"
-        self.progress(f"best {best}, none below {self.worth(counts):,.6g}; {len(self.cuts)} cuts")
+        number = len(self.ruled_out.cuts)
+        self.progress(f"best {best}, none below {self.worth(counts):,.6g}; {number} cuts")
         return counts
+
+    def solved(self, least_s: float = 0.0) -> Answer:
+        """Solve the bounding program as it stands and note its bound.
+
+        Raises
+        ------
+        OutOfTimeError
+            Where no time is left, and ``least_s`` gives none.
+        """
+        left_s = max(self.trials.allowance.left_s, least_s)
+        if left_s <= 0:
+            raise OutOfTimeError
+        problem = replace(self.problem, cuts=tuple(self.ruled_out.cuts), most=self.most())
+        self.answer = solve(problem, self.objective, left_s)
+        if self.answer.bound is not None:
+            self._note_bound(self.answer.bound)
+        return self.answer
 
     def _note_bound(self, bound: float) -> None:
         self.bound = bound if self.bound is None else max(self.bound, bound)
         if self.value is not None:
             self.bound = min(self.bound, self.value)
 
-    def _exhausted(self) -> None:
-        self.done = True
-        self.bound = self.value
-
-    def _most(self) -> Counts:
-        """Per kind, more than any better cluster has."""
+    def most(self) -> Counts:
+        """Per kind, as many machines as a better cluster within the limits may have."""
         limits = self.problem.most
         assert limits is not None
         return tuple(self._affordable(j, limit) for j, limit in enumerate(limits))
@@ -142,49 +163,8 @@ class Hunt:
         while low < high:
             middle = (low + high + 1) // 2
             alone = tuple(middle if i == j else 0 for i in range(len(self.problem.candidates)))
-            if self._may_be(alone):
+            if self.allowed(alone) and self.beats(alone, self.value):
                 low = middle
             else:
                 high = middle - 1
         return low
-
-    def _may_be(self, counts: Counts) -> bool:
-        return self.allowed(counts) and self.beats(counts, self.value)
-
-    def failed_roles(self, counts: Counts) -> list[Role]:
-        """Roles that fail by themselves; none where roles cannot be told apart."""
-        if not self.trials.separable:
-            return []
-        return [role for role in self.problem.roles if not self.trials.role_passes(role, counts)]
-
-    def _cut(self, role: Role | None, counts: Counts) -> None:
-        """Rule out what has no more machines than the largest failed clusters around this one."""
-        members = self._members(role)
-        start = tuple(n if j in members else 0 for j, n in enumerate(counts))
-        frontier = self._frontiers.setdefault(role, Frontier(tuple(members), self.weights))
-        frontier.note(start, passed=False)
-
-        def fails(more: Counts) -> bool:
-            known = frontier.known(more)
-            if known is None:
-                known = self._passes(role, more)
-                frontier.note(more, passed=known)
-            return not known
-
-        most = self._most()
-        order = sorted((j for j in members if most[j] > 0), key=lambda j: -counts[j])
-        largest = largest_failing(start, order, most, fails, frontier.lacking)
-        frontier.fit(largest)
-        self.cuts.append(Cut(tuple((j, largest[j]) for j in members)))
-        self.cut_from.append((role, largest))
-
-    def _passes(self, role: Role | None, counts: Counts) -> bool:
-        if role is not None:
-            return self.trials.role_passes(role, counts)
-        passed = self.trials.passes(counts)
-        if passed:
-            self.offer(counts)
-        return passed
-
-    def _members(self, role: Role | None) -> list[int]:
-        return list(range(len(self.trials.places))) if role is None else self.problem.of_role(role)

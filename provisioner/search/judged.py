@@ -9,38 +9,35 @@ Not modelled: spares that take over, as nothing fails here; they idle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 
-from provisioner.capacity.demand import bucket_names
 from provisioner.capacity.targets import references_of
-from provisioner.domain.base import Role
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import NamedCluster, NamedPool, Simulated
 from provisioner.domain.plan import Pool
 from provisioner.domain.scenario import WorkloadEntry
 from provisioner.domain.trace import Trace
-from provisioner.domain.verdict import PoolMeasure, Verdict
+from provisioner.domain.verdict import PoolMeasure
 from provisioner.domain.workload import Workload
 from provisioner.errors import InputError, UsageError
 from provisioner.performance.deployment import Deployment, deploy
 from provisioner.performance.memory import shortfall
+from provisioner.search.notes import notes_of
+from provisioner.search.shares import with_classes
 from provisioner.search.trials import scheduler_of
 from provisioner.simulation.arrivals import Offered, offer, replay_once
 from provisioner.simulation.cluster import SimulatedPool
 from provisioner.simulation.compilation import warm_up
 from provisioner.simulation.judge import judge
 from provisioner.simulation.rules import Rules, Scheduler
-from provisioner.simulation.trial import Trial, new_trial
+from provisioner.simulation.trial import new_trial
 
 Traffic = Literal["scenario", "windows", "whole"]
 """The scenario's own traffic, windows of its compressed traces, or its traces whole."""
 TRAFFIC: tuple[str, ...] = get_args(Traffic)
-_FEW_REQUESTS = 100
-"""Below this many judged requests a 99th percentile is the slowest of them."""
 
 
 def simulate_cluster(
@@ -93,7 +90,7 @@ def simulate_cluster(
             )
         ),
         verdict=verdict,
-        warnings=tuple(dict.fromkeys(_warnings(case, pools, trial, verdict))),
+        warnings=tuple(dict.fromkeys(notes_of(case, pools, trial, verdict))),
         chunk_tokens=chunk_tokens,
     )
 
@@ -258,65 +255,5 @@ def _with_shares(
         if place is not None:
             shares[place, column[share.workload, share.request_class]] = share.share
     return replace(rules, shares=shares), {
-        seed: _classed(requests, names, column) for seed, requests in offered.items()
+        seed: with_classes(requests, names, classes) for seed, requests in offered.items()
     }
-
-
-def _classed(offered: Offered, names: list[str], column: dict[tuple[str, str], int]) -> Offered:
-    requests = offered.requests
-    buckets = bucket_names(requests.prompt_tokens, requests.output_tokens)
-    keys = zip((names[w] for w in offered.workload), buckets, strict=True)
-    classes = np.array([column.get(key, len(column)) for key in keys], dtype=np.int64)
-    return replace(offered, requests=replace(requests, request_class=classes))
-
-
-def _warnings(
-    case: Case, pools: tuple[SimulatedPool, ...], trial: Trial, verdict: Verdict
-) -> Iterator[str]:
-    yield from case.notes
-    for pool in pools:
-        yield from pool.deployment.assumptions
-    yield from _extrapolations(pools, trial, verdict)
-    yield from few_notes(verdict)
-    if verdict.unfinished:
-        longest = max(
-            int((t.offered.requests.prompt_tokens + t.offered.requests.output_tokens).max())
-            for t in trial.traffic
-        )
-        room = max(int(p.deployment.kv_room_tokens) for p in pools if p.role is not Role.PROMPT)
-        yield (
-            f"{verdict.unfinished:,} of {verdict.judged:,} judged requests never finish for want "
-            f"of KV-cache room: the longest is {longest:,} tokens, the most room that an instance "
-            f"has for tokens is {room:,}"
-        )
-
-
-def few_notes(verdict: Verdict) -> Iterator[str]:
-    """Note where nothing, or too little, was judged."""
-    if not verdict.judged:
-        yield "no request arrived in the judged time: nothing was measured, so nothing is missed"
-    elif verdict.judged < _FEW_REQUESTS:
-        yield f"percentiles of only {verdict.judged} judged requests say little"
-
-
-def _extrapolations(
-    pools: tuple[SimulatedPool, ...], trial: Trial, verdict: Verdict
-) -> Iterator[str]:
-    """Where a pool worked outside what was measured."""
-    longest = max(int(t.offered.requests.prompt_tokens.max(initial=0)) for t in trial.traffic)
-    for pool, measure in zip(pools, verdict.pools, strict=True):
-        deployment = pool.deployment
-        if pool.role is not Role.TOKEN and bool(
-            deployment.prompt.extrapolated(longest, longest**2)
-        ):
-            yield (
-                f"{deployment.name}: the time of the longest prompts ({longest} tokens) is "
-                "extrapolated"
-            )
-        batch = max(measure.mean_batch, 1.0)
-        kv_tokens = measure.kv_occupancy * deployment.kv_room_tokens
-        if pool.role is not Role.PROMPT and bool(deployment.token.extrapolated(batch, kv_tokens)):
-            yield (
-                f"{deployment.name}: token time at the mean batch of {batch:.0f} with "
-                f"{kv_tokens:,.0f} KV-cache tokens is extrapolated"
-            )

@@ -13,9 +13,7 @@ from provisioner.inputs.clusters import completed, scenario_for
 from provisioner.inputs.resolve import resolve
 from provisioner.search.compatible import NAME, simulate_compatible
 from provisioner.search.judged import Traffic, simulate_cluster, window_s
-from provisioner.simulation.compilation import compiled
-
-COMPILING = "compiling the simulator, once; takes about a minute"
+from provisioner.simulation.compilation import COMPILING, compiled
 
 
 def simulate(

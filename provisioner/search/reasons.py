@@ -1,67 +1,88 @@
-"""Why nothing is feasible: which limit has to move, and to what value."""
+"""Why no number of machines will do: which limit of the SLO has to move, and to what value.
+
+Ample clusters, of one kind of machine per role, are put to the judge: where even those break a
+limit, the value that they reach is the least that could be asked.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import math
-import time
+from collections.abc import Iterator
 
 from provisioner.capacity.guide import longest_requests
-from provisioner.capacity.unloaded import Reached, reached
 from provisioner.domain.base import Role
 from provisioner.domain.result import Reason
-from provisioner.domain.scenario import DESIGN_ROLES
 from provisioner.domain.slo import SloLimit
-from provisioner.planning.limits import Limit, Total, limits_of
-from provisioner.planning.problem import Problem
-from provisioner.planning.solve import solve
-from provisioner.search.find import Search, programs
+from provisioner.search.best import Best
+from provisioner.search.find import Search
+from provisioner.search.hunt import Hunt
+from provisioner.search.trials import Counts
 
 _MARGIN = 1e-6
-_SMALL_RATE_PER_S = 0.05
-"""Demand for which throughput is still worth a plan: what the smallest cluster must serve."""
+Values = tuple[float, ...]
+"""What one ample cluster reaches, in the order of a workload's limits."""
 
 
-def slo_reasons(search: Search) -> list[Reason]:
-    """Limits of the SLO that no number of machines meets; empty where some number would do."""
-    roles = tuple(dict.fromkeys(r for d in search.case.scenario.designs for r in DESIGN_ROLES[d]))
+def slo_reasons(best: Best) -> list[Reason]:
+    """Limits of the SLO that no number of machines meets; empty where some number would do.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where time is up before.
+    """
+    workloads = best.setting.search.case.workloads
+    reached: list[list[Values]] = [[] for _ in workloads]
+    for hunt in best.hunts:
+        for counts in _ample(hunt):
+            values = iter(m.value for m in hunt.trials.verdict(counts).slo.metrics)
+            for index, workload in enumerate(workloads):
+                reached[index].append(tuple(itertools.islice(values, len(workload.slo.limits))))
     return [
         reason
-        for index in range(len(search.guide.targets))
-        for reason in _workload_reasons(search, index, roles)
+        for workload, choices in zip(workloads, reached, strict=True)
+        for reason in _workload_reasons(workload.name, workload.slo.limits, choices)
     ]
 
 
-def _workload_reasons(search: Search, index: int, roles: tuple[Role, ...]) -> list[Reason]:
-    workload = search.case.workloads[index]
-    limits = workload.slo.limits
-    choices = list(reached(search.guide, index, roles))
+def _ample(hunt: Hunt) -> Iterator[Counts]:
+    """Clusters of one kind per role with as many machines as are ever looked at."""
+    most = hunt.problem.most
+    assert most is not None
+    working = [role for role in hunt.roles if role is not Role.MIXED]
+    for roles in (working, [role for role in hunt.roles if role is Role.MIXED]):
+        if not roles:
+            continue
+        for chosen in itertools.product(*(hunt.ruled_out.members(role) for role in roles)):
+            yield tuple(most[j] if j in chosen else 0 for j in range(len(most)))
+
+
+def _workload_reasons(
+    name: str, limits: tuple[SloLimit, ...], choices: list[Values]
+) -> list[Reason]:
     if any(not _broken(choice, limits) for choice in choices):
         return []
     single: dict[int, float] = {}
     for choice in choices:
         broken = _broken(choice, limits)
-        if len(broken) == 1 and math.isfinite(choice.values[broken[0]]):
+        if len(broken) == 1 and math.isfinite(choice[broken[0]]):
             value = single.get(broken[0], math.inf)
-            single[broken[0]] = min(value, choice.values[broken[0]])
+            single[broken[0]] = min(value, choice[broken[0]])
     if single:
         return [
-            _slo_reason(workload.name, limits[i], value, alone=True)
-            for i, value in sorted(single.items())
+            _slo_reason(name, limits[i], value, alone=True) for i, value in sorted(single.items())
         ]
     closest = min(choices, key=lambda choice: _worst_excess(choice, limits))
-    return [
-        _slo_reason(workload.name, limits[i], closest.values[i], alone=False)
-        for i in _broken(closest, limits)
-    ]
+    return [_slo_reason(name, limits[i], closest[i], alone=False) for i in _broken(closest, limits)]
 
 
-def _broken(choice: Reached, limits: tuple[SloLimit, ...]) -> list[int]:
-    return [i for i, limit in enumerate(limits) if choice.values[i] > limit.limit]
+def _broken(choice: Values, limits: tuple[SloLimit, ...]) -> list[int]:
+    return [i for i, limit in enumerate(limits) if choice[i] > limit.limit]
 
 
-def _worst_excess(choice: Reached, limits: tuple[SloLimit, ...]) -> float:
-    return max(v / limit.limit for v, limit in zip(choice.values, limits, strict=True))
+def _worst_excess(choice: Values, limits: tuple[SloLimit, ...]) -> float:
+    return max(v / limit.limit for v, limit in zip(choice, limits, strict=True))
 
 
 def _slo_reason(workload: str, limit: SloLimit, value: float, *, alone: bool) -> Reason:
@@ -109,85 +130,3 @@ def memory_reasons(search: Search) -> list[Reason]:
         for index, workload in enumerate(demand.workloads)
         if longest[demand.workload == index].max() > most
     ]
-
-
-def limit_reasons(search: Search) -> list[Reason]:
-    """Limits of the site whose move alone makes the case feasible, or all that have to move."""
-    deadline = time.monotonic() + search.case.scenario.time_limit_s
-    problems = [_asked(search, problem) for _, _, problem in programs(search)]
-    if not problems:
-        return []
-    alone = []
-    for limit in limits_of(problems[0]):
-        needed = _least(problems, limit, deadline)
-        if needed is not None:
-            alone.append(_limit_reason(limit, needed, alone=True))
-    return alone or _together(problems, deadline)
-
-
-def _asked(search: Search, problem: Problem) -> Problem:
-    """The problem at a fixed demand: the scenario's, or a small one where throughput is asked."""
-    if not problem.scale_demand:
-        return problem
-    demand = search.guide.demand
-    small = demand.rate_per_s * (_SMALL_RATE_PER_S / demand.total_rate_per_s)
-    workloads = tuple(
-        dataclasses.replace(
-            w, rate_per_s=w.rate_per_s * _SMALL_RATE_PER_S / demand.total_rate_per_s
-        )
-        for w in demand.workloads
-    )
-    reduced = dataclasses.replace(demand, rate_per_s=small, workloads=workloads)
-    return dataclasses.replace(problem, demand=reduced, scale_demand=False)
-
-
-def _least(problems: list[Problem], limit: Limit, deadline: float) -> float | None:
-    """Least use of a limit once it is dropped, over all problems; None where that is no help."""
-    best = None
-    for problem in problems:
-        own = next(x for x in limits_of(problem) if x.key == limit.key)
-        left = max(deadline - time.monotonic(), 1.0)
-        answer = solve(own.dropped(problem), own.use, left, no_worse_than=best)
-        if answer.solution is not None:
-            used = own.used(problem, answer.solution)
-            best = used if best is None else min(best, used)
-    return best
-
-
-def _together(problems: list[Problem], deadline: float) -> list[Reason]:
-    """Limits to move together, by the least sum of their uses relative to their values."""
-    best: tuple[float, list[tuple[Limit, float]]] | None = None
-    for problem in problems:
-        limits = limits_of(problem)
-        free = problem
-        for limit in limits:
-            free = limit.dropped(free)
-        total = Total(tuple(limits))
-        answer = solve(free, total, max(deadline - time.monotonic(), 1.0))
-        if answer.solution is None:
-            continue
-        value = total.value(free, answer.solution)
-        uses = [(limit, limit.used(free, answer.solution)) for limit in limits]
-        if best is None or value < best[0]:
-            best = value, uses
-    if best is None:
-        return []
-    exceeded = [(limit, used) for limit, used in best[1] if used > limit.value]
-    return [_limit_reason(limit, used, alone=False) for limit, used in exceeded]
-
-
-def _limit_reason(limit: Limit, needed: float, *, alone: bool) -> Reason:
-    needed = round(needed, 2)
-    unit = limit.unit.removesuffix("s") if limit.value == 1 else limit.unit
-    others = "" if alone else ", and the other limits named have to move too"
-    return Reason(
-        limit=f"limits.{limit.key}",
-        value=limit.value,
-        needed=needed,
-        alone=alone,
-        sentence=(
-            f"limits.{limit.key} of {limit.value:,.10g} {unit} is too small; "
-            f"{needed:,.10g} {limit.unit} is the least that would do, by the latency estimate"
-            f"{others}"
-        ),
-    )

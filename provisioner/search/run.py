@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
-from provisioner.capacity.estimate import estimate
-from provisioner.capacity.usage import PoolLoad
+from provisioner.capacity.targets import references_of
+from provisioner.domain.base import Role
 from provisioner.domain.case import Case
-from provisioner.domain.plan import Plan
-from provisioner.domain.result import PlanResult, Reason, SloVerdict
+from provisioner.domain.result import PlanResult, Reason
 from provisioner.planning import solver
-from provisioner.planning.solve import violations
-from provisioner.search.assemble import bindings_of, plan_of, pool_loads
-from provisioner.search.find import Found, Progress, Search, bound, find, prepare
-from provisioner.search.reasons import limit_reasons, memory_reasons, slo_reasons
+from provisioner.search import best as at_demand
+from provisioner.search import climb, ratio
+from provisioner.search.assemble import bindings_of, plan_of
+from provisioner.search.best import Best
+from provisioner.search.find import Progress, Search, prepare
+from provisioner.search.holdout import hold_out
+from provisioner.search.limit_reasons import limit_reasons
+from provisioner.search.notes import notes_of
+from provisioner.search.reasons import memory_reasons, slo_reasons
+from provisioner.search.setting import Setting, designs_of
+from provisioner.search.trials import Allowance, OutOfTimeError
 from provisioner.search.unit_costs import unit_costs
+from provisioner.search.winner import Winner
+from provisioner.simulation.cluster import SimulatedPool
+from provisioner.simulation.compilation import COMPILING, compiled, warm_up
+from provisioner.simulation.rules import Rules
 
 EXIT_OK, EXIT_LIMITS, EXIT_SLO, EXIT_STOPPED = 0, 3, 4, 5
-ESTIMATED = ("slo", "utilization", "mean_power_w", "requests_per_kwh", "holdout_pass_fraction")
-"""Results that no simulation has measured: estimated, or null where there is no estimate."""
-_LEAST_BOUND_S = 2.0
-"""Time for the bound of each design where the search has used up its own."""
-_NOTHING = 1e-9
-_SCHEDULERS = {"split": "split", "mixed": "colocated", "hybrid": "mixed-pool"}
+_REASONS_TIME = 0.5
+"""Time for the reasons, in multiples of the scenario's time limit."""
+_LEAST_HOLDOUT_S = 5.0
+"""Time for held-out seeds since the start, where the search has used up its own."""
 
 
 def run(case: Case, progress: Progress = lambda _: None) -> PlanResult:
@@ -35,40 +42,96 @@ def run(case: Case, progress: Progress = lambda _: None) -> PlanResult:
     Raises
     ------
     InputError
-        Where the model fits no machine, or throughput is asked without a limit that bounds it.
+        Where the model fits no machine, throughput is asked without a limit that bounds it, or
+        scheduler and designs do not go together.
+    StoppedError
+        Where the time limit comes before any plan.
+    KeyboardInterrupt
+        At Ctrl-C before any plan.
     """
     started = time.monotonic()
     search = prepare(case)
-    found = find(search, progress)
-    if found is None:
-        return _infeasible(search, started, progress)
-    progress("bound")
-    return _answer(search, found, started)
+    designs, notes = designs_of(search)
+    search = replace(search, notes=(*search.notes, *notes))
+    _compile(search, progress)
+    limit_s = case.scenario.time_limit_s
+    setting = Setting(search, references_of(case), Allowance(time.monotonic() + limit_s), progress)
+    winner, best = _finder(search)(setting, designs)
+    if winner is None:
+        return _infeasible(best, started)
+    return _answer(setting, winner, started)
 
 
-def _answer(search: Search, found: Found, started: float) -> PlanResult:
-    case, theta = search.case, found.solution.theta
-    plan = plan_of(found)
-    left_s = case.scenario.time_limit_s - (time.monotonic() - started)
-    value = search.objective.value(found.problem, found.solution)
-    lower = bound(search, max(left_s, _LEAST_BOUND_S))
-    if lower is not None and abs(value - lower) <= _NOTHING * max(1.0, abs(value)):
-        lower = value  # the solver's rounding is no gap
-    return replace(
-        _started(case),
-        plan=plan,
-        slo=_verdict(search, found),
-        bound=lower,
-        gap=None if lower is None else abs(value - lower) / max(abs(value), 1e-12),
-        binding=bindings_of(found),
-        unit_costs=unit_costs(search.guide, found.budget, theta),
-        estimated=ESTIMATED,
-        warnings=tuple(_warnings(search, found, plan)),
-        model_lp="" if found.answer.model is None else solver.written(found.answer.model),
-        wall_s=time.monotonic() - started,
-        scheduler=_scheduler(case, plan.design),
-        workloads=tuple((w.name, w.rate_per_s * theta) for w in case.workloads),
+def _finder(search: Search) -> Callable[[Setting, list[str]], tuple[Winner | None, Best]]:
+    if hasattr(search.objective, "PER"):
+        return ratio.find
+    return climb.find if search.objective.MAXIMIZE else at_demand.find
+
+
+def _compile(search: Search, progress: Progress) -> None:
+    """Have the simulator compiled before the clock of the search starts."""
+    if not compiled():
+        progress(COMPILING)
+    deployment = search.guide.deployments[0]
+    pools = tuple(SimulatedPool(role, deployment, 1) for role in (Role.PROMPT, Role.TOKEN))
+    warm_up(pools, Rules("split"))
+
+
+def _answer(setting: Setting, winner: Winner, started: float) -> PlanResult:
+    search = setting.search
+    setting.progress("seeds held out")
+    verdict = winner.trials.verdict(winner.counts)
+    held_out = hold_out(
+        setting, winner, max(setting.allowance.deadline, started + _LEAST_HOLDOUT_S)
     )
+    shares = setting.gateway(winner.space.places).shares(winner.counts)
+    plan = plan_of(winner, verdict, search.guide.demand, shares)
+    value, bound = winner.value, winner.bound
+    pools = winner.trials.pools(winner.counts)
+    notes = [
+        *search.notes,
+        *notes_of(search.case, pools, winner.trials.trial, verdict),
+        *winner.notes,
+        *held_out.notes,
+    ]
+    if not math.isfinite(value):
+        notes.append(f"{search.objective.NAME} has no limit: owned machines serve for nothing")
+    return replace(
+        _started(search.case),
+        plan=plan,
+        slo=verdict.slo,
+        proof=winner.proof,
+        bound=bound,
+        gap=_gap(value, bound),
+        seeds=winner.trials.trial.seeds,
+        holdout_pass_fraction=held_out.pass_fraction,
+        simulations=setting.allowance.simulations,
+        binding=bindings_of(winner, verdict),
+        unit_costs=unit_costs(search.guide, setting.budget, winner.theta),
+        estimated=_estimated(search.case),
+        warnings=tuple(dict.fromkeys(notes)),
+        model_lp=_model_lp(winner),
+        points=winner.points,
+        wall_s=time.monotonic() - started,
+        scheduler=winner.trials.rules(winner.counts, pools).scheduler,
+        workloads=tuple((w.name, w.rate_per_s * winner.theta) for w in search.case.workloads),
+    )
+
+
+def _model_lp(winner: Winner) -> str:
+    """The last bounding program with its cuts, as text."""
+    model = None if winner.answer is None else winner.answer.model
+    return "" if model is None else solver.written(model)
+
+
+def _estimated(case: Case) -> tuple[str, ...]:
+    """Results that no simulation has measured."""
+    routed = case.scenario.router == "plan-shares"
+    return ("unit_costs",) if routed else ("routing", "unit_costs")
+
+
+def _gap(value: float, bound: float | None) -> float | None:
+    return None if bound is None else abs(value - bound) / max(abs(value), 1e-12)
 
 
 def _started(case: Case) -> PlanResult:
@@ -85,76 +148,29 @@ def _started(case: Case) -> PlanResult:
     )
 
 
-def _scheduler(case: Case, design: str) -> str:
-    asked = case.scenario.scheduler
-    return _SCHEDULERS[design] if asked == "auto" else asked
-
-
-def _verdict(search: Search, found: Found) -> SloVerdict:
-    slos = {workload.slo.name: workload.slo for workload in search.case.workloads}
-    references = {slo.reference for slo in slos.values() if slo.is_relative}
-    return SloVerdict(
-        name=", ".join(slos),
-        reference=", ".join(sorted(r for r in references if r)) or None,
-        source="estimated",
-        metrics=estimate(search.guide, pool_loads(found)),
-    )
-
-
-def _warnings(search: Search, found: Found, plan: Plan) -> list[str]:
-    """What was assumed, extrapolated or left out, for the machines that the plan uses."""
-    used = {(pool.machine, pool.tensor_parallel) for pool in plan.pools}
-    notes = list(search.notes)
-    notes.append("latencies are an analytic estimate; no simulation has measured this plan")
-    for deployment in search.guide.deployments:
-        if (deployment.machine.name, deployment.tensor_parallel) in used:
-            notes += deployment.assumptions
-    for load in pool_loads(found):
-        notes += _extrapolations(search, load)
-    broken = violations(found.problem, found.solution)
-    notes += [f"numerical trouble in the solver: {sentence}" for sentence in broken]
-    if not found.complete:
-        notes.append("the search was stopped early; a better plan may exist")
-    if not math.isfinite(search.objective.value(found.problem, found.solution)):
-        notes.append(f"{search.objective.NAME} has no limit: owned machines serve for nothing")
-    return list(dict.fromkeys(notes))
-
-
-def _extrapolations(search: Search, load: PoolLoad) -> list[str]:
-    """Where a pool works outside what was measured."""
-    deployment, notes = load.candidate.deployment, []
-    longest = max(float(w.histogram.prompt_tokens.max()) for w in search.case.workloads)
-    if load.candidate.handles_prompts and bool(deployment.prompt.extrapolated(longest, longest**2)):
-        notes.append(
-            f"{deployment.name}: the time of the longest prompts ({longest:.0f} tokens) is "
-            "extrapolated"
-        )
-    if load.candidate.handles_tokens:
-        batch = load.batch(search.guide.demand)
-        everyone = np.ones(len(search.guide.targets), dtype=bool)
-        context = search.guide.mix(load.candidate.role, deployment, everyone).kv_tokens
-        if bool(deployment.token.extrapolated(max(batch, 1.0), batch * context)):
-            notes.append(
-                f"{deployment.name}: token time at batch {batch:.0f} with contexts of "
-                f"{context:.0f} tokens is extrapolated"
-            )
-    return notes
-
-
-def _infeasible(search: Search, started: float, progress: Progress) -> PlanResult:
+def _infeasible(best: Best, started: float) -> PlanResult:
     """No plan: say which limit to move and to what value."""
-    progress("looking for the reasons")
-    case = search.case
-    reasons: list[Reason] = slo_reasons(search) or memory_reasons(search)
-    exit_code = EXIT_SLO
-    if not reasons:
-        reasons, exit_code = limit_reasons(search), EXIT_LIMITS
+    setting = best.setting
+    setting.progress("looking for the reasons")
+    limit_s = setting.search.case.scenario.time_limit_s
+    more_s = max(_REASONS_TIME * limit_s, setting.allowance.left_s)
+    setting.allowance.deadline = time.monotonic() + more_s
+    reasons: list[Reason] = []
+    exit_code, notes = EXIT_SLO, list(setting.search.notes)
+    try:
+        reasons = slo_reasons(best)
+        if reasons:
+            reasons = memory_reasons(setting.search) or reasons
+        else:
+            reasons, exit_code = limit_reasons(best), EXIT_LIMITS
+    except OutOfTimeError:
+        notes.append("time was up before the reasons were found")
     return replace(
-        _started(case),
+        _started(setting.search.case),
         status="infeasible",
         exit_code=exit_code,
         reasons=tuple(reasons),
-        estimated=("reasons",),
-        warnings=search.notes,
+        simulations=setting.allowance.simulations,
+        warnings=tuple(notes),
         wall_s=time.monotonic() - started,
     )

@@ -44,8 +44,8 @@ class Space:
     weights: tuple[float, ...]
 
 
-def space_of(search: Search, design: str, trial: Trial) -> Space:
-    """Prepare a design for a trial."""
+def space_of(search: Search, design: str, trial: Trial, theta: float) -> Space:
+    """Prepare a design for a trial at ``theta`` times the demand."""
     roles = DESIGN_ROLES[design]
     every = tuple((role, d) for role in roles for d in search.guide.deployments)
     tried = {_name(*every[i]) for i in worth_trying(every, search.case.scenario)}
@@ -54,9 +54,12 @@ def space_of(search: Search, design: str, trial: Trial) -> Space:
         offered_targets(search.case, trial), search.guide.deployments, roles, until_s - from_s
     )
     kept = tuple(c for c in candidates if _name(c.role, c.deployment) in tried)
-    enough = _enough(search, kept)
+    enough = _enough(search, kept, theta)
     problem = replace(
-        search.problem(kept), demand=demand, most=tuple(_AMPLE * n + _MORE for n in enough)
+        search.problem(kept),
+        demand=demand,
+        most=tuple(_AMPLE * n + _MORE for n in enough),
+        scale_demand=False,
     )
     return Space(
         design=design,
@@ -66,7 +69,7 @@ def space_of(search: Search, design: str, trial: Trial) -> Space:
     )
 
 
-def _enough(search: Search, candidates: tuple[Candidate, ...]) -> list[int]:
+def _enough(search: Search, candidates: tuple[Candidate, ...], theta: float) -> list[int]:
     """Per candidate, machines with which the guide serves all demand by it alone.
 
     Where a kind cannot keep the SLO by the guide, as many as the weakest that can.
@@ -77,18 +80,18 @@ def _enough(search: Search, candidates: tuple[Candidate, ...]) -> list[int]:
         for able in search.guide.candidates(roles, budget):
             if able.serves.all():
                 place = _name(able.role, able.deployment)
-                enough = _enough_alone(search.guide.demand, able)
+                enough = _enough_alone(search.guide.demand, able, theta)
                 found[place] = min(found.get(place, enough), enough)
     most = max(found.values(), default=1)
     return [found.get(_name(c.role, c.deployment), most) for c in candidates]
 
 
-def _enough_alone(demand: Demand, candidate: Candidate) -> int:
+def _enough_alone(demand: Demand, candidate: Candidate, theta: float) -> int:
     enough = 1
     if candidate.handles_prompts:
-        enough = max(enough, prompt_pool(demand, candidate, 1.0)[0])
+        enough = max(enough, prompt_pool(demand, candidate, theta)[0])
     if candidate.handles_tokens:
-        enough = max(enough, token_pool(demand, candidate, 1.0)[0])
+        enough = max(enough, token_pool(demand, candidate, theta)[0])
     return enough
 
 

@@ -8,7 +8,7 @@ wait.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from provisioner.domain.base import Role
 from provisioner.domain.verdict import Verdict
-from provisioner.domain.workload import Workload
+from provisioner.domain.workload import FloatArray, Workload
 from provisioner.performance.deployment import Deployment
 from provisioner.planning.constraints.spare_machines import rank
 from provisioner.simulation.cluster import Requests, SimulatedPool
@@ -36,6 +36,22 @@ class OutOfTimeError(Exception):
 
 
 @dataclass
+class Allowance:
+    """What a search may still take, and what it took.
+
+    ``deadline`` is the monotonic time after which nothing is tried any more [s].
+    """
+
+    deadline: float
+    simulations: int = 0
+
+    @property
+    def left_s(self) -> float:
+        """Time left [s]; negative where it is over."""
+        return self.deadline - time.monotonic()
+
+
+@dataclass
 class Trials:
     """The judge of one design at one demand, with a memory.
 
@@ -43,8 +59,10 @@ class Trials:
     ----------
     places : tuple of (Role, Deployment)
         What the entries of a vector of counts stand for.
-    deadline : float
-        Monotonic time after which nothing is tried any more [s].
+    allowance : Allowance
+        Shared with all judges of a search.
+    shares : callable, optional
+        For `plan-shares`: share of each request class that each place serves, by counts.
     """
 
     trial: Trial
@@ -52,9 +70,9 @@ class Trials:
     places: tuple[Place, ...]
     scheduler: Literal["auto"] | Scheduler
     router: Router
-    deadline: float
+    allowance: Allowance
     spares: dict[Role, int] = field(default_factory=dict)
-    simulations: int = 0
+    shares: Callable[[Counts], FloatArray] | None = None
     known: dict[tuple[Role | None, Counts], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,11 +89,17 @@ class Trials:
         roles = {role for role, _ in self.places}
         return Role.MIXED not in roles and self.scheduler in ("auto", "split")
 
-    def rules(self, pools: tuple[SimulatedPool, ...]) -> Rules:
-        """Scheduler and router of a cluster."""
+    def rules(self, counts: Counts, pools: tuple[SimulatedPool, ...]) -> Rules:
+        """Scheduler and router of a cluster; pools beyond those counted serve every class."""
         roles = frozenset(pool.role for pool in pools)
         scheduler = scheduler_of(roles) if self.scheduler == "auto" else self.scheduler
-        return Rules(scheduler, self.router)
+        if self.shares is None:
+            return Rules(scheduler, self.router)
+        own = self.shares(counts)[[j for j, count in enumerate(counts) if count]]
+        more = np.ones((len(pools) - len(own), own.shape[1]))
+        shares = np.vstack([own, more])
+        # Requests of no class of the demand go to any pool.
+        return Rules(scheduler, self.router, shares=np.column_stack([shares, 0 * shares[:, :1]]))
 
     def pools(self, counts: Sequence[int]) -> tuple[SimulatedPool, ...]:
         """The simulated pools of a vector of counts."""
@@ -125,9 +149,10 @@ class Trials:
 
     def verdict(self, counts: Counts) -> Verdict:
         """Everything that is measured of a cluster."""
-        self.simulations += 1
+        self.allowance.simulations += 1
         pools = self.pools(counts)
-        found = judge(self.trial, self.workloads, self._whole(pools), self.rules(pools))
+        whole = self._whole(pools)
+        found = judge(self.trial, self.workloads, whole, self.rules(counts, whole))
         return replace(found, pools=found.pools[: len(pools)])
 
     def staffed(self, counts: Counts) -> bool:
@@ -146,11 +171,12 @@ class Trials:
     ) -> bool:
         key = role, counts
         if key not in self.known:
-            if time.monotonic() > self.deadline:
+            if self.allowance.left_s <= 0:
                 raise OutOfTimeError
             able = role is not None or self.staffed(counts)
-            self.simulations += able
-            self.known[key] = able and passes(trial, self._whole(pools), self.rules(pools))
+            self.allowance.simulations += able
+            whole = self._whole(pools)
+            self.known[key] = able and passes(trial, whole, self.rules(counts, whole))
         return self.known[key]
 
     def _ideal_prompts(self) -> SimulatedPool:

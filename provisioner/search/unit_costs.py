@@ -41,6 +41,24 @@ def unit_costs(guide: Guide, budget: int, theta: float) -> tuple[UnitCost, ...]:
     return tuple(sorted(rows, key=_order))
 
 
+def cheapest_budget(guide: Guide) -> int:
+    """The TTFT budget under which one kind of machine per phase serves the demand for least."""
+    return min(guide.budgets, key=lambda budget: _least_rent(guide, budget))
+
+
+def _least_rent(guide: Guide, budget: int) -> float:
+    """Rent of the cheapest pool of one kind for each phase [USD/h]; infinite where none will do."""
+    total = 0.0
+    for role, pool_of in ((Role.PROMPT, prompt_pool), (Role.TOKEN, token_pool)):
+        rents = [
+            pool_of(guide.demand, c, 1.0)[0] * c.machine.price_usd_per_hour
+            for c in guide.candidates((role,), budget)
+            if c.serves.all()
+        ]
+        total += min(rents, default=math.inf)
+    return total
+
+
 def _order(row: UnitCost) -> tuple[int, float, str]:
     cost = math.inf if row.usd_per_million_tokens is None else row.usd_per_million_tokens
     return list(Phase).index(row.phase), cost, f"{row.machine}/{row.tensor_parallel}"

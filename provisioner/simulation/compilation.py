@@ -14,6 +14,8 @@ from provisioner.simulation.engine import loop
 from provisioner.simulation.rules import Rules
 from provisioner.simulation.simulate import simulate
 
+COMPILING = "compiling the simulator, once; takes about a minute"
+
 
 def compiled() -> bool:
     """Whether the engine is compiled already, by this process or an earlier one."""

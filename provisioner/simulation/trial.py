@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from provisioner.domain.case import Case
 from provisioner.domain.slo import SloLimit
 from provisioner.domain.workload import FloatArray, IntArray, Workload
 from provisioner.metrics import BY_NAME
 from provisioner.performance.deployment import Deployment
-from provisioner.simulation.arrivals import Offered, offer
+from provisioner.simulation.arrivals import Offered
 from provisioner.simulation.cluster import Requests, SimulatedPool
 from provisioner.simulation.rules import Rules
 from provisioner.simulation.simulate import Records, Run, simulate
@@ -87,19 +86,6 @@ class Trial:
                 for t in self.traffic
             ),
         )
-
-
-def trial_of(
-    case: Case, references: dict[str, Deployment], seeds: Iterable[int], factor: float = 1.0
-) -> Trial:
-    """Draw a case's traffic as its scenario says, at a multiple of its demand."""
-    simulation = case.scenario.simulation
-    offered = {
-        seed: offer(case.workloads, simulation.arrivals, seed, simulation.duration_s, factor)
-        for seed in seeds
-    }
-    window_s = (simulation.warmup_s, simulation.duration_s)
-    return new_trial(case.workloads, references, offered, window_s)
 
 
 def new_trial(
