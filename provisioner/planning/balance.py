@@ -114,7 +114,7 @@ def _served(problem: Problem, roles: list[Role], places: list[tuple[int, int]]) 
     generating = np.flatnonzero(problem.demand.iterations > 0)
     first = {Role.TOKEN: 1.0} if set(roles) == {Role.TOKEN} else {Role.PROMPT: 1.0, Role.MIXED: 1.0}
     rows = [(first, k) for k in classes]
-    if Role.TOKEN in roles and len(roles) > 1:
+    if len(roles) > 1 and {Role.PROMPT, Role.TOKEN} & set(roles):
         rows += [({Role.PROMPT: 1.0, Role.TOKEN: -1.0}, int(k)) for k in generating]
     return np.array(
         [

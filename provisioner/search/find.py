@@ -1,8 +1,7 @@
-"""The loop of DESIGN 6, on top of planning and capacity.
+"""The guide's own plan: by the analytic latency estimate, before anything is simulated.
 
-For now the analytic estimate judges: the guide is solved for every design and TTFT budget, the
-best plan wins, and the bounding program says how much better any cluster could be. Nothing is
-simulated, so nothing is proved and every result says so.
+It is solved for every design and TTFT budget, and the best plan wins. Where a search starts, not
+where it ends.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from provisioner.capacity.bounding import bounding_candidates
 from provisioner.capacity.candidate import Candidate
 from provisioner.capacity.demand import classify
 from provisioner.capacity.deployments import deployments_of
@@ -194,31 +192,3 @@ def _at_least(wide: Candidate, narrow: Candidate) -> bool:
         and wide.batch_limit >= narrow.batch_limit
         and all(wide.headroom(tier.low) >= tier.headroom for tier in narrow.tiers)
     )
-
-
-def bound(search: Search, time_limit_s: float | None = None) -> float | None:
-    """Value of the objective that no cluster beats, by the bounding program; None if unknown.
-
-    ``time_limit_s`` is for each design; the scenario's where it is not given.
-    """
-    limit_s = search.case.scenario.time_limit_s if time_limit_s is None else time_limit_s
-    simulation = search.case.scenario.simulation
-    guide = search.guide
-    bounds = []
-    for design in search.case.scenario.designs:
-        demand, candidates = bounding_candidates(
-            guide.targets,
-            guide.deployments,
-            DESIGN_ROLES[design],
-            simulation.duration_s - simulation.warmup_s,
-        )
-        problem = replace(search.problem(candidates), demand=demand)
-        answer = solve(problem, search.objective, limit_s)
-        if answer.optimal and answer.solution is None:
-            continue
-        if answer.bound is None:
-            return None
-        bounds.append(answer.bound)
-    if not bounds:
-        return None
-    return max(bounds) if search.objective.MAXIMIZE else min(bounds)

@@ -43,14 +43,16 @@ _LEAST_BOUND_S = 1.0
 class Ascent:
     """The best ratio in one design.
 
-    ``known`` is the highest demand of every cluster that was tried, in multiples of the
-    scenario's; 0 where it serves nothing.
+    ``value`` is the ratio of ``best``, ``to_beat`` that of a cluster of another design. ``known``
+    is the highest demand of clusters that were tried, in multiples of the scenario's; 0 where one
+    serves nothing.
     """
 
     setting: Setting
     demands: Demands
     best: Counts | None = None
     value: float = 0.0
+    to_beat: float = 0.0
     known: dict[Counts, float] = field(default_factory=dict)
 
     def spent(self, counts: Counts) -> float:
@@ -80,25 +82,27 @@ class Ascent:
             self.best, self.value = counts, ratio
         return ratio
 
+    def beats(self, counts: Counts) -> bool:
+        """Whether a cluster passes at the demand at which it would be a step better.
+
+        If so, it is taken for the best, at the highest demand from there.
+        """
+        least = LEAST_RATE_PER_S / self.setting.demand.total_rate_per_s
+        served = max(self.value, self.to_beat) * (1 + STEP) * self.spent(counts)
+        needed = max(served / self.setting.demand.total_rate_per_s, least)
+        if not self.demands.passes(counts, needed):
+            return False
+        self.known[counts] = self.demands.highest(counts, needed) or needed
+        self.best, self.value = counts, self.ratio(counts, self.known[counts])
+        return True
+
     def climb(self) -> None:
         """Change a machine at a time as long as the ratio grows."""
-        improved = True
-        while improved and self.best is not None and math.isfinite(self.value):
-            improved = False
-            origin = self.best
-            theta, spent = self.known[origin], self.spent(origin)
-            for counts in _neighbours(origin):
-                if counts in self.known or not self.allowed(counts):
-                    continue
-                # Only what serves in proportion to what it takes is worth the bisection.
-                needed = theta * self.spent(counts) / spent * (1 + STEP) if spent else theta
-                if self.demands.passes(counts, needed):
-                    self.tried(counts, needed)
-                else:
-                    self.known[counts] = 0.0
-                if self.best != origin:
-                    improved = True
-                    break
+        improved = self.best is not None
+        while improved and math.isfinite(self.value):
+            assert self.best is not None
+            around = filter(self.allowed, _neighbours(self.best))
+            improved = any(self.beats(counts) for counts in around)
 
 
 def _neighbours(counts: Counts) -> Iterator[Counts]:
@@ -152,9 +156,7 @@ def _search(setting: Setting, ascents: list[Ascent]) -> bool:
     for ascent in ascents:
         within.append(clusters_within(allowed_problem(ascent.demands.space), MOST_BETTER))
     if None not in within and sum(len(clusters or []) for clusters in within) <= MOST_BETTER:
-        for ascent, clusters in zip(ascents, within, strict=True):
-            for counts in clusters or []:
-                ascent.tried(counts, ascent.known.get(ascent.best or (), 1.0))
+        _try_all(ascents, [clusters or [] for clusters in within])
         return True
     for ascent in ascents:
         setting.progress(f"{ascent.demands.space.design}: a first cluster")
@@ -165,6 +167,18 @@ def _search(setting: Setting, ascents: list[Ascent]) -> bool:
         setting.progress(f"{ascent.demands.space.design}: one machine at a time")
         ascent.climb()
     return False
+
+
+def _try_all(ascents: list[Ascent], within: list[list[Counts]]) -> None:
+    """Try every cluster, until none passes at a demand at which it would be a step better."""
+    improved = True
+    while improved:
+        improved = False
+        for ascent, clusters in zip(ascents, within, strict=True):
+            for counts in clusters:
+                ascent.to_beat = max(other.value for other in ascents)
+                if math.isfinite(ascent.to_beat):
+                    improved = ascent.beats(counts) or improved
 
 
 def _winner(

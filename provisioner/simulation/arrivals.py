@@ -21,10 +21,13 @@ import numpy as np
 
 from provisioner.domain.trace import Trace
 from provisioner.domain.workload import FloatArray, IntArray, LengthHistogram, Workload
+from provisioner.errors import InputError
 from provisioner.simulation.cluster import Requests
 
 Arrivals = Literal["poisson", "replay"]
 
+MOST_REQUESTS = 20_000_000
+"""Most requests of a run; ten million take some 4 GB."""
 _SPREAD = 6.0
 """Standard deviations of the number of arrivals that are drawn beyond its mean."""
 _GAPS, _LENGTHS, _SHIFTS, _THINNING = range(4)
@@ -65,7 +68,18 @@ def offer(
     -------
     Offered
         Byte for byte the same for the same arguments.
+
+    Raises
+    ------
+    InputError
+        Where they are more than can be simulated.
     """
+    rate = factor * sum(workload.rate_per_s for workload in workloads)
+    if rate * duration_s > MOST_REQUESTS:
+        raise InputError(
+            f"{rate:,.6g} requests/s for {duration_s:g} s are more than the {MOST_REQUESTS:,} "
+            "requests that are simulated; check its unit, or shorten simulation.duration_s"
+        )
     draw = _poisson if arrivals == "poisson" else _replay
     parts = [
         draw(workload, [seed, index], duration_s, factor)

@@ -9,10 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from provisioner.domain.base import Role
+from provisioner.planning import iteration
 from provisioner.planning.balance import balanced
+from provisioner.planning.constraints import token_time
 from provisioner.planning.objectives import cost, throughput
 from provisioner.planning.solve import solve, violations
-from provisioner.search.assemble import bindings_of
 from provisioner.search.find import find
 from tests.builders import example_search, search_for
 from tests.planning.builders import UNHURRIED_S
@@ -69,9 +70,14 @@ def used(solution):
 
 def test_pools_of_one_role_are_equally_full_where_their_machines_allow():
     found = find(example_search())
-    used = [b.used for b in bindings_of(found) if b.where.startswith("token")]
-    assert len(used) > 1
-    assert used == pytest.approx([used[0]] * len(used), abs=1e-4)
+    problem, solution = found.problem, found.solution
+    full = [
+        max(u / n for u, n in iteration.usage(problem, solution, j, token_time.taken))
+        for j in used(solution)
+        if problem.candidates[j].role is Role.TOKEN
+    ]
+    assert len(full) > 1
+    assert full == pytest.approx([full[0]] * len(full), abs=1e-4)
 
 
 def test_equal_machines_share_in_proportion_to_their_number():
@@ -91,3 +97,16 @@ def test_equal_machines_share_in_proportion_to_their_number():
     )
     level = balanced(problem, dataclasses.replace(found.solution, machines=counts))
     assert level.serve[tokens].sum(axis=1) == pytest.approx([2 / 3, 1 / 3], abs=1e-6)
+
+
+def test_a_role_alone_serves_everything_however_overfull():
+    search = example_search()
+    problem = search.problem(search.guide.candidates((Role.PROMPT, Role.TOKEN), 10))
+    tokens = [j for j in problem.of_role(Role.TOKEN) if problem.candidates[j].serves.all()]
+    counts = tuple(int(j == tokens[0]) for j in range(len(problem.candidates)))
+    nothing = np.zeros((len(counts), len(problem.demand.names)))
+    start = dataclasses.replace(find(search).solution, machines=counts, serve=nothing)
+    level = balanced(problem, start, most_full=None)
+    generating = problem.demand.iterations > 0
+    assert level.serve[tokens[0], generating] == pytest.approx(1.0)
+    assert balanced(problem, start).serve.sum() == 0

@@ -1,6 +1,5 @@
 import pytest
 
-from provisioner.capacity.usage import PoolLoad
 from provisioner.planning import iteration
 from provisioner.planning.constraints import batch_limit, kv_room, token_time
 from tests.planning.builders import (
@@ -56,15 +55,26 @@ def test_prompts_take_no_time_where_the_phases_overlap():
     assert not iteration.prompts_take_time(candidate(PROMPT, PAIR, ONCE))
 
 
+def fixed_point_s(part):
+    """Iteration time of an instance that serves this part of the demand; infinite if too much."""
+    time_s = 0.0
+    for _ in range(100_000):
+        longer_s = max(a + s * part * 400 * time_s for a, s in SEGMENTS)
+        longer_s += 1e-5 * part * 27_400 * time_s + part * 0.5 * time_s
+        if longer_s > 1e3 or longer_s == time_s:
+            break
+        time_s = longer_s
+    return longer_s if longer_s <= 1e3 else float("inf")
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("machines", [1, 2, 3])
 def test_rows_hold_where_the_fixed_point_of_the_iteration_time_does(machines, share):
-    # `PoolLoad.batch` solves t = b(B) + c K + prompts by itself: B = t L / n, and so K = t M / n.
+    # Here t = b(B) + c K + prompts is solved by itself: B = t L / n, and so K = t M / n.
     # The rows divide by t instead; both must tell the same batches, contexts and gaps apart.
     stated = pool()
-    point = solution(stated, [machines], [share])
-    batch = PoolLoad(stated.candidates[0], machines, point.serve[0]).batch(ONCE)
     rate = share * 400 / (2 * machines)
+    batch = rate * fixed_point_s(share / (2 * machines))
     gap, context = batch / rate, batch * 27_400 / 400
 
     def holds(taken):

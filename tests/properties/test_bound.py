@@ -1,71 +1,12 @@
-"""The bounding program never excludes what the guide finds, row by row and as a whole."""
+"""The bounding program row by row: looser than the guide, and as worked out by hand."""
 
-import numpy as np
 import pytest
 
 from provisioner.capacity.bounding import bounding_candidates, least_prompt_s
 from provisioner.domain.base import Role
-from provisioner.planning.objectives import OBJECTIVES
-from provisioner.search.find import bound, find
 from tests.builders import example_search, search_for
 
-INSTANCES = 200
 WINDOW_S = 110.0
-CLOSE = 1e-6
-LIMITS = (
-    [{"metric": "ttft", "percentile": 90, "at_most_s": 1.0}],
-    [{"metric": "tbt", "percentile": 99, "at_most_s": 0.1}],
-    [{"metric": "e2e", "percentile": 50, "at_most_slowdown": 1.6}],
-    "splitwise",
-    "interactive",
-)
-
-
-def random_case(seed):
-    """A small scenario: one or two fixed workloads with SLOs of their own, any objective."""
-    rng = np.random.default_rng(seed)
-    workloads = [
-        {
-            "name": f"w{i}",
-            "prompt_tokens": int(rng.choice([50, 700, 1500, 5000])),
-            "output_tokens": int(rng.choice([1, 2, 20, 300])),
-            "rate_per_s": float(np.round(10 ** rng.uniform(-1, 1.7), 3)),
-            "slo": LIMITS[rng.integers(len(LIMITS))],
-        }
-        for i in range(rng.integers(1, 3))
-    ]
-    objective = OBJECTIVES[seed % len(OBJECTIVES)]
-    asked = {"maximize" if objective.MAXIMIZE else "minimize": objective.NAME}
-    names = rng.permutation(["dgx-a100", "dgx-h100", "dgx-h100-cap70"])
-    return {
-        "workloads": workloads,
-        "hardware": [str(name) for name in names[: rng.integers(1, 3)]],
-        "designs": [str(rng.choice(["split", "mixed"]))],
-        "spares": {"prompt": int(rng.integers(0, 2))},
-        "limits": {"machines": int(rng.integers(10, 40))},
-        **asked,
-    }
-
-
-@pytest.mark.parametrize("block", range(8))
-def test_no_plan_of_the_guide_beats_the_bound(block):
-    found_some = 0
-    for seed in range(block, INSTANCES, 8):
-        search = search_for(**random_case(seed))
-        found = find(search)
-        if found is None:
-            continue
-        value = search.objective.value(found.problem, found.solution)
-        limit = bound(search)
-        if limit is None:
-            assert search.objective.MAXIMIZE, "only throughput may be without a bound"
-            continue
-        found_some += 1
-        if search.objective.MAXIMIZE:
-            assert value <= limit * (1 + CLOSE), seed
-        else:
-            assert value >= limit * (1 - CLOSE), seed
-    assert found_some >= INSTANCES // 8 // 3
 
 
 @pytest.mark.parametrize("role", list(Role))

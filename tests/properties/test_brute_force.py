@@ -153,7 +153,8 @@ def largest_theta(problem: Problem, counts: tuple[int, ...]) -> float:
         token = {j: one for j, c in enumerate(pools) if c.role is TOKEN}
         mixed = {j: one for j, c in enumerate(pools) if c.role is MIXED}
         equal.append(row({**prompt, **mixed}, theta=-1.0))
-        equal.append(row({**prompt, **dict.fromkeys(token, -one)}))
+        if demand.iterations[k] > 0:
+            equal.append(row({**prompt, **dict.fromkeys(token, -one)}))
     bounds = [(0, None if c.serves[k] else 0) for c in pools for k in range(classes)]
     answer = linprog(
         -row({}, theta=1.0),
