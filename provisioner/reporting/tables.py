@@ -57,7 +57,7 @@ def _plan(record: Record) -> Iterator[RenderableType]:
     slo = record["slo"]
     against = f", against {slo['reference']}" if slo["reference"] else ""
     yield _titled(f"SLO {slo['name']}{against} ({slo['source']})", _slo_table(record))
-    yield line(_judged(record), style="dim")
+    yield line(_judged(record))
     yield _titled(
         "What binds: the tightest limit of each pool, and the site's", _binding_table(record)
     )
@@ -71,8 +71,8 @@ def _judged(record: Record) -> str:
     seeds = len(record["seeds"])
     held_out = _number(record["holdout_pass_fraction"], ".0%")
     return (
-        f"over {seeds} {'seed' if seeds == 1 else 'seeds'} together; of the seeds held out, each "
-        f"alone, {held_out} pass; {record['simulations']:,} clusters simulated"
+        f"\nSimulated over {seeds} {'seed' if seeds == 1 else 'seeds'} together; of the seeds held "
+        f"out, each alone, {held_out} pass; {record['simulations']:,} clusters simulated"
     )
 
 

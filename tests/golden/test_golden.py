@@ -16,7 +16,7 @@ import pytest
 from provisioner.planning import solver
 from provisioner.planning.constraints import CONSTRAINTS
 from provisioner.planning.objectives import OBJECTIVES
-from provisioner.planning.problem import Problem
+from provisioner.planning.problem import Cut, Problem
 from provisioner.planning.solve import build
 from provisioner.planning.variables import declare
 from tests.golden.lp_text import normalised
@@ -179,6 +179,17 @@ def _availability() -> Problem:
     )
 
 
+def _failed_before() -> Problem:
+    return problem(
+        DEMAND,
+        candidate(PROMPT, A100, DEMAND),
+        candidate(PROMPT, H100, DEMAND),
+        candidate(TOKEN, H100, DEMAND),
+        cuts=(Cut(((0, 3), (1, 2))),),
+        most=(MOST,) * 3,
+    )
+
+
 SITE = {"usd_per_hour": 100, "power_w": 20000, "machines": 12, "rack_units": 84}
 CONSTRAINT_CASES: dict[str, tuple[str, Callable[[], Problem]]] = {
     "served": ("two classes; the token pool may serve the first only", _served),
@@ -198,6 +209,10 @@ CONSTRAINT_CASES: dict[str, tuple[str, Callable[[], Problem]]] = {
     "machine_limit": ("at most 12 machines", lambda: _split(limits=SITE, spares={TOKEN: 1})),
     "rack_space": ("at most 84 rack units", lambda: _split(limits=SITE, spares={PROMPT: 1})),
     "availability": ("5 h100, capped or not; no a100", _availability),
+    "failed_before": (
+        "3 a100 and 2 h100 failed for prompts",
+        _failed_before,
+    ),
 }
 OBJECTIVE_CASES: dict[str, tuple[str, dict]] = {
     "cost": ("rent less that of existing machines", {"existing": {"h100": 1}}),

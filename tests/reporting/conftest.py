@@ -38,6 +38,7 @@ def _pool(**fields: Any) -> Pool:
         "usd_per_hour": 1770.56,
         "provisioned_power_w": 142800.0,
         "rack_units": 112.0,
+        "mean_power_w": 98765.4,
     }
     return Pool(**defaults | fields)
 
@@ -63,6 +64,7 @@ def result() -> PlanResult:
             usd_per_hour=0.1 + 0.2,
             provisioned_power_w=1234.5,
             rack_units=6.5,
+            mean_power_w=None,
         ),
     )
     share = RoutingShare("chat", "p1-255_o1-15", Role.PROMPT, "big-box", 8, 1.0)
@@ -80,17 +82,20 @@ def result() -> PlanResult:
         router="expected-finish",
         workloads=(("chat", 12345.678),),
         plan=Plan("split", 12345.678, pools, (share,)),
-        slo=SloVerdict("strict", "big-box", "estimated", metrics),
+        slo=SloVerdict("strict", "big-box", "simulated", metrics),
         bound=741.15,
         gap=0.5856557445785557,
         seeds=(0, 1),
+        holdout_pass_fraction=0.7,
+        simulations=4321,
+        points=((12345.678, True), (12358.1, False)),
         wall_s=1.5,
         binding=(Binding("prompt big-box/tp8", "", 0.99), Binding("cluster", "limits.a", 0.5)),
         unit_costs=(
             UnitCost("big-box", 8, Phase.PROMPT, 5830.4, 2.6226, 0.3702, 14, ""),
             UnitCost("small-box", 4, Phase.TOKEN, None, None, None, None, "too slow"),
         ),
-        estimated=("slo", "utilization"),
+        estimated=("routing", "unit_costs"),
         warnings=("something was assumed",),
         model_lp="Minimize\nEnd\n",
     )

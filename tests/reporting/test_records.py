@@ -83,7 +83,7 @@ def test_the_summary_has_the_same_columns_for_every_answer(result, infeasible):
 def test_the_summary_joins_what_is_a_list(result, infeasible):
     row = summary_record(result)
 
-    assert (row["seeds"], row["estimated"]) == ("0 1", "slo utilization")
+    assert (row["seeds"], row["estimated"]) == ("0 1", "routing unit_costs")
     assert row["warnings"] == "something was assumed"
     assert (row["slo_ok"], row["slo_source"]) == (False, "estimated")
     assert summary_record(infeasible)["reasons"] == (
