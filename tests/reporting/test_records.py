@@ -85,7 +85,7 @@ def test_the_summary_joins_what_is_a_list(result, infeasible):
 
     assert (row["seeds"], row["estimated"]) == ("0 1", "routing unit_costs")
     assert row["warnings"] == "something was assumed"
-    assert (row["slo_ok"], row["slo_source"]) == (False, "estimated")
+    assert (row["slo_ok"], row["slo_source"]) == (False, "simulated")
     assert summary_record(infeasible)["reasons"] == (
         "limits.machines of 1 is too small; ttft p99 cannot be met"
     )
