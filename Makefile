@@ -3,10 +3,12 @@
 #   PYTHON=python3.13    interpreter to make it with (3.11 or later)
 #   VENV=DIR             where it is
 #   CONSTRAINTS=FILE     versions to install, as of `pip install -c FILE`
+#   TESTS=...            which tests to run, as arguments of pytest; all by default
 
 PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?=
+TESTS ?=
 
 BIN := $(VENV)/bin
 # The stamp's name holds the constraints, so that other ones lead to another installation.
@@ -22,7 +24,7 @@ plan: $(STAMP) ## Plan the built-in example into results/example
 	$(BIN)/provisioner plan --out results/example --force
 
 test: $(STAMP) ## Run the tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 $(TESTS)
 
 lint: $(STAMP) ## Check style, types and the direction of imports
 	$(BIN)/ruff check
