@@ -56,15 +56,17 @@ def join(state: State, m: int) -> None:
 
 
 @jit
-def make_room(state: State, m: int, now: float) -> None:
-    """Pause the youngest residents until the next token of all others fits."""
+def make_room(state: State, m: int, now: float) -> bool:
+    """Pause the youngest residents until the next token of all others fits; whether any had to."""
     instances = state.instances
+    before = instances[m].count
     while instances[m].count > 0 and not block.has_room(state, m, 0, now):
         youngest = 0
         for slot in range(1, instances[m].count):
             if state.slots[m, slot].resident > state.slots[m, youngest].resident:
                 youngest = slot
         pause(state, m, youngest, now)
+    return bool(instances[m].count < before)
 
 
 @jit
@@ -218,8 +220,8 @@ def start(state: State, m: int, now: float) -> None:
     instances = state.instances
     d = instances[m].deployment
     join(state, m)
-    make_room(state, m, now)
-    squared, running = 0.0, int(instances[m].count)
+    paused = make_room(state, m, now)
+    squared, running, ahead = 0.0, int(instances[m].count), 0
     if state.rules[0].chunk_tokens > 0:
         tokens, squared = take_chunks(state, m, now)
     else:
@@ -239,7 +241,9 @@ def start(state: State, m: int, now: float) -> None:
     if tokens == 0:
         instances[m].first_s = token_s(state.deployments, d, running, kv)
         instances[m].step_s = state.deployments[d].context_s * running
-        instances[m].planned = uninterrupted(state, m)
+        # Prompts that aged requests went ahead of come next, and what fits where another paused.
+        held_back = ahead > 0 and instances[m].head[WAITING] != NONE
+        instances[m].planned = 1 if held_back or paused else uninterrupted(state, m)
     elif running == 0:
         instances[m].first_s = prompt_s(state.deployments, d, tokens, squared)
     else:
