@@ -77,7 +77,10 @@ class Routing:
 
     def least(self, able, load):
         loads = [load(m) for m in able]
-        self.hits["near ties"] += any(0 < value - min(loads) < NEAR_S for value in loads)
+        near = [m for m, value in zip(able, loads, strict=True) if value - min(loads) < NEAR_S]
+        rounded = len(set(loads)) < len(loads) and any(m.running and m.batch for m in near)
+        differ = any(0 < value - min(loads) < NEAR_S for value in loads)
+        self.hits["near ties"] += len(near) > 1 and (differ or rounded)
         return able[loads.index(min(loads))] if able else None
 
     def prompt_end(self, m, r, now) -> float:
