@@ -14,7 +14,7 @@ from provisioner.simulation.simulate import simulate
 from tests.builders import search_for
 from tests.simulation.reference_engine import Engine
 
-INSTANCES, BLOCKS = 400, 8
+INSTANCES, BLOCKS = 400, 4
 EXACT = 1e-9
 TIMES = ("prompt_start_s", "first_token_s", "ready_s", "token_start_s", "finish_s")
 LEAST_HITS = {
