@@ -122,7 +122,7 @@ def test_piped_output_is_as_wide_as_asked_and_whole(columns):
     """Fewer columns than the narrowest table has are not heeded."""
     text = piped(columns)
 
-    assert max(map(len, text.splitlines())) <= max(int(columns), 82)
+    assert max(map(len, text.splitlines())) <= max(int(columns), 84)
     assert "\u2026" not in text
     for whole in ("dgx-h100-cap70", "a100-sxm-80gb", "10,200", "27.45"):
         assert whole in text
