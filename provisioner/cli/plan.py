@@ -153,6 +153,7 @@ def _plan(
     from provisioner.inputs.resolve import changed_files, resolve  # noqa: PLC0415
     from provisioner.reporting.files import make_way  # noqa: PLC0415
     from provisioner.search.run import run  # noqa: PLC0415
+    from provisioner.simulation.compilation import COMPILING, compiled  # noqa: PLC0415
 
     if out is not None:
         make_way(out, force=force, switch="--force")
@@ -161,6 +162,8 @@ def _plan(
         scenario_changes(flags, stored), scenarios.parse_changes(changes)
     )
     case = resolve(scenarios.parse_scenario(data, _place(path, flags, changes)))
+    if not compiled():
+        say(COMPILING)
     result = run(case, moved_on)
     notes = changed_files(stored, case.files)
     return replace(result, warnings=(*notes, *result.warnings)), case

@@ -11,7 +11,7 @@ import typer
 
 from provisioner.cli.app import Changes, Force, Json, path
 from provisioner.cli.output import say, show, uninterrupted
-from provisioner.errors import UsageError
+from provisioner.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from provisioner.domain.case import Case
@@ -177,6 +177,8 @@ def _question(
     from provisioner.inputs import clusters, scenarios  # noqa: PLC0415
 
     saved = source if source is not None and source.is_dir() else None
+    if not machines and source is not None and not source.exists():
+        raise InputError(f"{source}: no such file or folder")
     if not machines and saved is None:
         raise UsageError(
             "no machines: name them as --machines ROLE:MACHINE=COUNT (such as --machines "
