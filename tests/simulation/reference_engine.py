@@ -43,7 +43,7 @@ class Engine(Routing):
     # --- events
 
     def run(self) -> None:
-        coming = 0
+        coming, last = 0, 0.0
         while True:
             times = (
                 [(self.requests[coming].arrival_s, 0, coming)]
@@ -55,6 +55,9 @@ class Engine(Routing):
             if not times:
                 return
             now, kind, number = min(times)
+            assert now >= last
+            assert all(0 <= m.used <= m.room for m in self.instances)
+            last = now
             self.hits["ties"] += sum(time == now for time, _, _ in times) > 1
             self.hits["near ties"] += any(0 < time - now < NEAR_S for time, _, _ in times)
             if kind == 0:

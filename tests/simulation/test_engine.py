@@ -5,6 +5,7 @@ import heapq
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from provisioner.domain.base import Role
 from provisioner.performance.transfer import transfer_s
@@ -111,13 +112,66 @@ def test_prompts_that_share_no_batch_wait_as_in_a_queue_with_one_line(deployment
     assert found.first_token_s == pytest.approx(ends, rel=1e-7)
 
 
-def test_the_mean_wait_is_that_of_m_d_1(deployments):
-    """``rho s / (2 (1 - rho))``; 60,000 arrivals at a load of 0.6 leave about 2 % of noise."""
+def mean_wait_of_m_d_c(servers, load, service_s):
+    """Mean wait in M/D/c: ``N(t + D) = max(N(t) - c, 0) + Poisson``, then Little's law."""
+    arriving = load * servers
+    most = 60 * servers
+    poisson = stats.poisson.pmf(np.arange(most), arriving)
+    number = np.zeros(most)
+    number[0] = 1.0
+    for _ in range(2000):
+        left = np.concatenate([[number[: servers + 1].sum()], number[servers + 1 :]])
+        number = np.convolve(left, poisson)[:most]
+    in_system = float(number @ np.arange(most))
+    return (in_system / arriving - 1) * service_s
+
+
+@pytest.mark.parametrize("servers", [1, 2, 6])
+def test_the_mean_wait_is_that_of_m_d_c(deployments, servers):
+    """Prompts of 1,500 tokens share no batch; the noise of 240,000 arrivals is a few per cent."""
     prompt = deployments["dgx-h100"]
     service = float(prompt.alone_ttft_s(1500))
-    arrivals = np.cumsum(np.random.default_rng(1).exponential(service / 0.6, 60_000))
-    found = simulate(split(prompt, prompt), requests(arrivals, 1500, 1), Rules("split")).records
-    assert found.queue_s.mean() == pytest.approx(0.6 * service / (2 * 0.4), rel=0.05)
+    rng = np.random.default_rng(servers)
+    arrivals = np.cumsum(rng.exponential(service / servers / 0.75, 240_000))
+    pools = split(prompt, prompt, servers)
+    found = simulate(pools, requests(arrivals, 1500, 1), Rules("split")).records
+    expected = mean_wait_of_m_d_c(servers, 0.75, service)
+    assert found.queue_s.mean() == pytest.approx(expected, rel=0.06)
+    if servers == 1:
+        assert expected == pytest.approx(0.75 * service / (2 * 0.25), rel=1e-6)
+
+
+def test_little_s_law(deployments):
+    """Mean number in the system = arrival rate x mean time in it, over a run that empties."""
+    load = random_requests(8.0, 300.0, 2)
+    h, a = deployments["dgx-h100"], deployments["dgx-a100"]
+    records = simulate(split(h, a, 3, 5), load, Rules("split")).records
+    edges = np.sort(np.concatenate([records.arrival_s, records.finish_s]))
+    middle = (edges[1:] + edges[:-1]) / 2
+    arrived = np.searchsorted(np.sort(records.arrival_s), middle)
+    left = np.searchsorted(np.sort(records.finish_s), middle)
+    span_s = edges[-1] - edges[0]
+    in_system = float((arrived - left) @ np.diff(edges)) / span_s
+    rate = len(load) / span_s
+    assert in_system == pytest.approx(rate * records.e2e_s.mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("router", ["expected-finish", "shortest-queue"])
+def test_relabelled_machines_change_nothing(deployments, router):
+    """The order of the pools, and one pool as two of the same kind."""
+    h, a = deployments["dgx-h100"], deployments["dgx-a100"]
+    pools = (
+        *(SimulatedPool(Role.PROMPT, d, n) for d, n in ((h, 2), (a, 3))),
+        *(SimulatedPool(Role.TOKEN, d, n) for d, n in ((h, 2), (a, 4))),
+    )
+    load = random_requests(9.0, 120.0, 11)
+    one = simulate(pools, load, Rules("split", router)).records
+    parted = (pools[0], *(SimulatedPool(Role.PROMPT, a, n) for n in (1, 2)), *pools[2:])
+    others = [parted] if router == "shortest-queue" else [parted, pools[::-1]]
+    for changed in others:
+        other = simulate(changed, load, Rules("split", router)).records
+        assert other.first_token_s == pytest.approx(one.first_token_s, rel=EXACT)
+        assert other.finish_s == pytest.approx(one.finish_s, rel=EXACT)
 
 
 def shrunk(deployment, tokens):
