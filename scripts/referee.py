@@ -88,7 +88,7 @@ def why(row: dict, worst: Metric) -> str:
     waits = float(row["ttft_s_p99"]) / float(row["ttft_s_p50"])
     stopped = int(row["preemptions"])
     return (
-        f"saturated: TTFT P99 is {waits:.0f} times P50 and requests were pre-empted {stopped:,} times, "
+        f"saturated: TTFT P99 is {waits:.0f} times P50, requests were pre-empted {stopped:,} times, "
         "so one batch that KV memory holds back otherwise changes all that follow"
     )
 
