@@ -88,8 +88,8 @@ def why(row: dict, worst: Metric) -> str:
     waits = float(row["ttft_s_p99"]) / float(row["ttft_s_p50"])
     stopped = int(row["preemptions"])
     return (
-        f"saturated: TTFT P99 is {waits:.0f} times P50, requests were pre-empted {stopped:,} times, "
-        "so one batch that KV memory holds back otherwise changes all that follow"
+        f"saturated: TTFT P99 is {waits:.0f} times P50, with {stopped:,} pre-emptions, so one "
+        "batch that KV memory holds back otherwise changes all that follow"
     )
 
 

@@ -12,8 +12,6 @@ import pytest
 
 import provisioner
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("numpy", "pandas", "pulp", "scipy", "pydantic", "yaml", "highspy", "rich", "typer")
 NO_INDEX = ("No matching distribution", "Could not find a version", "Connection", "Temporary")

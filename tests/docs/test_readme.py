@@ -13,8 +13,6 @@ from provisioner.domain.scenario import Scenario
 from provisioner.inputs.scenarios import parse_scenario
 from provisioner.inputs.yaml_files import load
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = sorted(set(re.findall(r"^(provisioner [a-z].*?)(?:\s+#.*)?$", README, re.MULTILINE)))

@@ -9,7 +9,6 @@ import pytest
 from tests.simulation import reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-pytestmark = pytest.mark.slow
 
 
 @pytest.mark.skipif(reference.MISSING, reason=reference.REASON)

@@ -24,8 +24,6 @@ from provisioner.planning.solve import solve
 from tests.planning.builders import CLOSE, MIXED, PROMPT, TOKEN, UNHURRIED_S
 from tests.planning.instances import random_problem
 
-pytestmark = pytest.mark.slow
-
 INSTANCES = 100
 MOST_VECTORS = 150
 SERVED = 1 - 1e-9

@@ -11,8 +11,6 @@ import pytest
 from provisioner.search.find import find
 from tests.builders import FIXED, best_value, search_for
 
-pytestmark = pytest.mark.slow
-
 MINIMIZE = ("cost", "power", "machines")
 MAXIMIZE = ("throughput", "throughput_per_usd", "throughput_per_watt")
 LIMIT = {"machines": 24}

@@ -6,8 +6,6 @@ from provisioner.search import best, certainty
 from provisioner.search.run import run
 from tests.search.judged import Bill, Judge, case_of, kinds_of, random_fields, vectors
 
-pytestmark = pytest.mark.slow
-
 MINIMIZE = ("cost", "power", "machines")
 CLOSE = 1e-6
 MOST = 6

@@ -7,8 +7,6 @@ from provisioner.search.highest import STEP
 from provisioner.search.run import run
 from tests.search.judged import Bill, Judge, case_of, kinds_of, random_fields, vectors
 
-pytestmark = pytest.mark.slow
-
 LEAST_PER_S = 0.05
 SPENT = {"throughput_per_usd": "cost", "throughput_per_watt": "power"}
 

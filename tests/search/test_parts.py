@@ -18,8 +18,6 @@ from provisioner.search.unit_costs import cheapest_budget
 from provisioner.simulation.arrivals import offer
 from tests.search.judged import case_of, kinds_of
 
-pytestmark = pytest.mark.slow
-
 some = settings(deadline=None, derandomize=True, max_examples=200)
 
 

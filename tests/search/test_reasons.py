@@ -7,8 +7,6 @@ from provisioner.errors import InputError
 from provisioner.search.run import run
 from tests.search.judged import FIXED, case_of
 
-pytestmark = pytest.mark.slow
-
 TOO_SMALL = {
     "usd_per_hour": 60.0,
     "power_w": 8_000.0,
