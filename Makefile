@@ -4,11 +4,13 @@
 #   VENV=DIR             where it is
 #   CONSTRAINTS=FILE     versions to install, as of `pip install -c FILE`
 #   TESTS=...            which tests to run, as arguments of pytest; all by default
+#   WORKERS=N            how many of them at a time
 
 PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?=
 TESTS ?=
+WORKERS ?= 2
 
 BIN := $(VENV)/bin
 # The stamp's name holds the constraints, so that other ones lead to another installation.
@@ -24,7 +26,7 @@ plan: $(STAMP) ## Plan the built-in example into results/example
 	$(BIN)/provisioner plan --out results/example --force
 
 test: $(STAMP) ## Run the tests
-	$(BIN)/pytest -n 2 $(TESTS)
+	$(BIN)/pytest -n $(WORKERS) $(TESTS)
 
 lint: $(STAMP) ## Check style, types and the direction of imports
 	$(BIN)/ruff check

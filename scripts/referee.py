@@ -93,9 +93,14 @@ def why(row: dict, worst: Metric) -> str:
     )
 
 
+def published() -> list[dict]:
+    """Every published run."""
+    return reference.rows(reference.FOLDER / "splitwise_sim_runs.csv")
+
+
 def texts() -> dict[str, str]:
     """Both files."""
-    rows = reference.rows(reference.FOLDER / "splitwise_sim_runs.csv")
+    rows = published()
     with ProcessPoolExecutor(2) as workers:
         lines = list(workers.map(replayed, rows))
     table = io.StringIO()

@@ -95,7 +95,8 @@ def test_own_machine_types_can_be_made_as_described(tmp_path, monkeypatch, capsy
 
     write_own_machine(tmp_path)
     monkeypatch.chdir(tmp_path)
-    run_cli(cli, monkeypatch, "provisioner plan --hardware our-box,dgx-h100 --prices ours")
+    flags = "--hardware our-box,dgx-h100 --prices ours --rate 5"
+    run_cli(cli, monkeypatch, f"provisioner plan {flags}")
     assert "our-box" in capsys.readouterr().out
 
 
@@ -116,5 +117,5 @@ def test_own_measured_points_can_be_made_as_described(tmp_path, monkeypatch, cap
     flags = "--hardware our-box --set hardware.our-box.usd_per_hour=30"
     run_cli(cli, monkeypatch, f"provisioner plan {flags} --slo interactive --rate 5")
     assert "our-box" in capsys.readouterr().out
-    run_cli(cli, monkeypatch, "provisioner plan")
+    run_cli(cli, monkeypatch, "provisioner plan --rate 5")
     assert "not candidates, as hardware does not name them: our-box" in capsys.readouterr().out

@@ -37,12 +37,13 @@ def slo(*limits):
     return [{"metric": m, "percentile": p, "at_most_slowdown": x} for m, p, x in limits]
 
 
-@pytest.mark.parametrize("objective", MINIMIZE)
-@pytest.mark.parametrize("designs", [["split"], ["mixed"], ["hybrid"]])
+@pytest.mark.parametrize(
+    ("objective", "designs"), [("cost", ["split"]), ("power", ["mixed"]), ("machines", ["hybrid"])]
+)
 def test_more_demand_is_never_better(objective, designs):
     values = [
         best_value(designs=designs, growth=growth, **asked(objective))
-        for growth in (0.01, 0.9, 1.0, 1.1, 4.0)
+        for growth in (0.01, 0.9, 1.0, 4.0)
     ]
     for less, more in itertools.pairwise(values):
         assert no_better(objective, more, less)
@@ -51,16 +52,16 @@ def test_more_demand_is_never_better(objective, designs):
 def test_more_real_demand_is_never_better():
     values = [
         best_value(workloads=[{"name": "azure-conv", "rate_per_s": rate}])
-        for rate in (5.0, 20.0, 21.0, 60.0)
+        for rate in (5.0, 20.0, 21.0)
     ]
     assert values == sorted(values)
 
 
-@pytest.mark.parametrize("objective", MINIMIZE + MAXIMIZE)
+@pytest.mark.parametrize("objective", ["power", "throughput_per_usd"])
 @pytest.mark.parametrize("tightened", range(len(SLO)))
 def test_a_tighter_slo_is_never_better(objective, tightened):
     base = best_value(slo=slo(*SLO), **asked(objective))
-    for factor in (0.97, 0.8, 0.6):
+    for factor in (0.97, 0.7):
         limits = [(m, p, x * (factor if i == tightened else 1)) for i, (m, p, x) in enumerate(SLO)]
         changed = best_value(slo=slo(*limits), **asked(objective))
         assert no_better(objective, changed, base)
@@ -88,7 +89,7 @@ def test_a_limit_far_from_binding_changes_nothing(objective, metric, key):
     assert best_value(slo=[*alone, far], **asked(objective)) == pytest.approx(without, rel=CLOSE)
 
 
-@pytest.mark.parametrize("workload", ["azure-code", "azure-conv"])
+@pytest.mark.parametrize("workload", ["azure-code"])
 def test_loosening_an_e2e_limit_ends_at_the_plan_without_it(workload):
     def cost(*e2e):
         return best_value(
@@ -96,7 +97,7 @@ def test_loosening_an_e2e_limit_ends_at_the_plan_without_it(workload):
             slo=slo(("ttft", 99, 6.0), ("tbt", 99, 5.0), *e2e),
         )
 
-    values = [cost(("e2e", 99, limit)) for limit in (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 1e3, 1e4)]
+    values = [cost(("e2e", 99, limit)) for limit in (1.5, 2.0, 5.0, 20.0, 1e4)]
     assert values == sorted(values, reverse=True)
     assert values[-1] == pytest.approx(cost())
 
@@ -115,14 +116,13 @@ def test_higher_prices_are_never_better(objective):
         assert no_better(objective, dear, cheap)
 
 
-@pytest.mark.parametrize("objective", MAXIMIZE)
 @pytest.mark.parametrize(
-    ("key", "values"),
+    ("objective", "key", "values"),
     [
-        ("machines", [30, 21, 10, 3, 1]),
-        ("usd_per_hour", [1500, 800, 200, 60]),
-        ("power_w", [300_000, 120_000, 20_000]),
-        ("rack_units", [200, 90, 17]),
+        ("throughput", "machines", [30, 21, 10, 3, 1]),
+        ("throughput_per_usd", "usd_per_hour", [1500, 800, 200, 60]),
+        ("throughput_per_watt", "power_w", [300_000, 120_000, 20_000]),
+        ("throughput", "rack_units", [200, 90, 17]),
     ],
 )
 def test_a_smaller_budget_is_never_better(objective, key, values):
@@ -137,7 +137,7 @@ def test_fewer_machines_to_be_had_are_never_better():
         assert no_better("cost", fewer, more)
 
 
-@pytest.mark.parametrize("objective", MINIMIZE + MAXIMIZE)
+@pytest.mark.parametrize("objective", ["cost", "machines", "throughput_per_watt"])
 def test_fewer_choices_are_never_better(objective):
     every = best_value(designs=["split", "mixed"], **asked(objective))
     for designs in (["split"], ["mixed"]):

@@ -50,7 +50,7 @@ def random_case(seed):
     }
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(14))
 def test_a_plan_keeps_its_promises(seed):
     """Whatever is found: no rule broken, and shares add up."""
     search = search_for(**random_case(seed))
@@ -67,7 +67,7 @@ def test_a_plan_keeps_its_promises(seed):
 
 
 def test_most_of_those_cases_are_feasible():
-    feasible = [find(search_for(**random_case(seed))) is not None for seed in range(1, 30, 4)]
+    feasible = [find(search_for(**random_case(seed))) is not None for seed in range(1, 14, 2)]
     assert sum(feasible) > len(feasible) / 2
 
 
