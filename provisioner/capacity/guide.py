@@ -9,7 +9,7 @@ A heuristic: prompts that share a batch and imbalance between machines are left 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ class Guide:
     demand: Demand
     targets: tuple[Targets, ...]
     deployments: tuple[Deployment, ...]
+    _serving_all: dict[Role, tuple[Candidate, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def budgets(self) -> range:
@@ -56,6 +59,13 @@ class Guide:
             for deployment in self.deployments
             for candidate in self._levels(role, deployment, budget)
         )
+
+    def serving_all(self, role: Role) -> tuple[Candidate, ...]:
+        """Candidates of a role that may serve everything, under every TTFT budget."""
+        if role not in self._serving_all:
+            every = (c for budget in self.budgets for c in self.candidates((role,), budget))
+            self._serving_all[role] = tuple(c for c in every if c.serves.all())
+        return self._serving_all[role]
 
     def _levels(self, role: Role, deployment: Deployment, budget: int) -> Iterator[Candidate]:
         """One candidate per distinct strictness of the workloads, strictest first."""

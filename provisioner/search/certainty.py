@@ -19,7 +19,7 @@ from provisioner.search.trials import Counts
 
 MOST_BETTER = 150
 """Better clusters that are tried one by one, at most."""
-SPOT_CHECKS = 12
+MOST_WITHOUT, SPOT_CHECKS = 60, 12
 """Smaller clusters that are tried for every design."""
 _MOST_LOOKED_AT = 100 * MOST_BETTER
 """Clusters that are counted before it is clear that they are too many."""
@@ -60,24 +60,45 @@ def _within(problem: Problem, better: Callable[[Counts], bool], head: Counts) ->
         yield from _within(problem, better, (*head, count))
 
 
-def violations(ruled_out: RuledOut, best: Counts | None, checks: int = SPOT_CHECKS) -> int:
+def violations(ruled_out: RuledOut, best: Counts | None) -> list[Counts]:
     """Smaller clusters that pass though the cuts say that they fail, among a sample.
 
-    ``best`` is the best cluster of the design, if any: a role that failed alone is also tried
-    beside its other role.
+    From below every cut the clusters without one of its kinds are tried, as slow machines may hurt
+    fast ones, up to `MOST_WITHOUT`; and `SPOT_CHECKS` drawn at random. ``best`` is the best cluster
+    of the design, if any: a role that failed alone is also tried beside its other role.
     """
+    return [
+        found
+        for role, fewer in [*_without_a_kind(ruled_out), *_drawn(ruled_out)]
+        for found in _passing(ruled_out, role, fewer, best)
+    ]
+
+
+def _without_a_kind(ruled_out: RuledOut) -> list[tuple[Role | None, Counts]]:
+    """Below every cut, its clusters with one kind left out."""
+    chosen = [
+        (role, (*largest[:j], 0, *largest[j + 1 :]))
+        for role, largest in ruled_out.cut_from
+        for j in range(len(largest))
+        if largest[j] and sum(count > 0 for count in largest) > 1
+    ]
+    unlike = list(dict.fromkeys(chosen))
+    if len(unlike) <= MOST_WITHOUT:
+        return unlike
+    rng = np.random.default_rng(1)
+    return [unlike[i] for i in rng.choice(len(unlike), MOST_WITHOUT, replace=False)]
+
+
+def _drawn(ruled_out: RuledOut) -> Iterator[tuple[Role | None, Counts]]:
+    """Below cuts drawn at random, fewer machines of a kind drawn at random."""
     rng = np.random.default_rng(0)
-    found = 0
     cut_from = ruled_out.cut_from
-    for number in rng.integers(len(cut_from), size=checks) if cut_from else ():
+    for number in rng.integers(len(cut_from), size=SPOT_CHECKS) if cut_from else ():
         role, largest = cut_from[number]
         used = [j for j, count in enumerate(largest) if count]
-        if not used:
-            continue
-        j = used[rng.integers(len(used))]
-        fewer = (*largest[:j], int(rng.integers(largest[j])), *largest[j + 1 :])
-        found += _passes(ruled_out, role, fewer) or _passes_beside(ruled_out, role, fewer, best)
-    return found
+        if used:
+            j = used[rng.integers(len(used))]
+            yield role, (*largest[:j], int(rng.integers(largest[j])), *largest[j + 1 :])
 
 
 def violation_note(number: int) -> str:
@@ -88,20 +109,20 @@ def violation_note(number: int) -> str:
     )
 
 
-def _passes(ruled_out: RuledOut, role: Role | None, counts: Counts) -> bool:
-    if role is None:
-        return ruled_out.trials.passes(counts)
-    return ruled_out.trials.role_passes(role, counts)
-
-
-def _passes_beside(
+def _passing(
     ruled_out: RuledOut, role: Role | None, counts: Counts, best: Counts | None
-) -> bool:
-    """Whether a failing role passes beside the other role of the best cluster."""
-    if role is None or best is None:
-        return False
-    own = set(ruled_out.members(role))
-    whole = tuple(
-        n if j in own else other for j, (n, other) in enumerate(zip(counts, best, strict=True))
-    )
-    return ruled_out.trials.passes(whole)
+) -> Iterator[Counts]:
+    """The cluster where it passes; a role alone, or beside the other role of the best cluster."""
+    if role is None:
+        if ruled_out.trials.passes(counts):
+            yield counts
+        return
+    if ruled_out.trials.role_passes(role, counts):
+        yield counts
+    elif best is not None:
+        own = set(ruled_out.members(role))
+        whole = tuple(
+            n if j in own else other for j, (n, other) in enumerate(zip(counts, best, strict=True))
+        )
+        if ruled_out.trials.passes(whole):
+            yield whole

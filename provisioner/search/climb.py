@@ -271,7 +271,7 @@ def _checked(climbs: Climbs) -> tuple[Proof, list[str]]:
 def _violations(climb: Climb) -> int:
     if climb.ruled_out is None or climb.space is None:
         return 0
-    return violations(climb.ruled_out, climb.best)
+    return len(violations(climb.ruled_out, climb.best))
 
 
 def _all_tried(climbs: Climbs) -> bool:

@@ -74,14 +74,12 @@ def _enough(search: Search, candidates: tuple[Candidate, ...], theta: float) -> 
 
     Where a kind cannot keep the SLO by the guide, as many as the weakest that can.
     """
-    roles = tuple(dict.fromkeys(c.role for c in candidates))
     found: dict[tuple[Role, str], int] = {}
-    for budget in search.guide.budgets:
-        for able in search.guide.candidates(roles, budget):
-            if able.serves.all():
-                place = _name(able.role, able.deployment)
-                enough = _enough_alone(search.guide.demand, able, theta)
-                found[place] = min(found.get(place, enough), enough)
+    for role in dict.fromkeys(c.role for c in candidates):
+        for able in search.guide.serving_all(role):
+            place = _name(able.role, able.deployment)
+            enough = _enough_alone(search.guide.demand, able, theta)
+            found[place] = min(found.get(place, enough), enough)
     most = max(found.values(), default=1)
     return [found.get(_name(c.role, c.deployment), most) for c in candidates]
 
