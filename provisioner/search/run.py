@@ -32,8 +32,8 @@ from provisioner.simulation.rules import Rules
 EXIT_OK, EXIT_LIMITS, EXIT_SLO, EXIT_STOPPED = 0, 3, 4, 5
 _REASONS_TIME = 0.5
 """Time for the reasons, in multiples of the scenario's time limit."""
-_LEAST_HOLDOUT_S = 5.0
-"""Time for held-out seeds since the start, where the search has used up its own."""
+_SEARCH_SHARE = 0.92
+"""Share of the time limit for the search; the rest is for the seeds held out."""
 
 
 def run(case: Case, progress: Progress = lambda _: None) -> PlanResult:
@@ -55,11 +55,13 @@ def run(case: Case, progress: Progress = lambda _: None) -> PlanResult:
     search = replace(search, notes=(*search.notes, *notes))
     _compile(search, progress)
     limit_s = case.scenario.time_limit_s
-    setting = Setting(search, references_of(case), Allowance(time.monotonic() + limit_s), progress)
+    ready = time.monotonic()
+    allowance = Allowance(ready + _SEARCH_SHARE * limit_s)
+    setting = Setting(search, references_of(case), allowance, progress)
     winner, best = _finder(search)(setting, designs)
     if winner is None:
         return _infeasible(best, started)
-    return _answer(setting, winner, started)
+    return _answer(setting, winner, started, ready + limit_s)
 
 
 def _finder(search: Search) -> Callable[[Setting, list[str]], tuple[Winner | None, Best]]:
@@ -77,7 +79,7 @@ def _compile(search: Search, progress: Progress) -> None:
     warm_up(pools, Rules("split"))
 
 
-def _answer(setting: Setting, winner: Winner, started: float) -> PlanResult:
+def _answer(setting: Setting, winner: Winner, started: float, until: float) -> PlanResult:
     search = setting.search
     setting.progress("seeds held out")
     verdict = winner.trials.verdict(winner.counts)
