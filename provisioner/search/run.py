@@ -83,9 +83,7 @@ def _answer(setting: Setting, winner: Winner, started: float, until: float) -> P
     search = setting.search
     setting.progress("seeds held out")
     verdict = winner.trials.verdict(winner.counts)
-    held_out = hold_out(
-        setting, winner, max(setting.allowance.deadline, started + _LEAST_HOLDOUT_S)
-    )
+    held_out = hold_out(setting, winner, until)
     shares = setting.gateway(winner.space.places).shares(winner.counts)
     plan = plan_of(winner, verdict, search.guide.demand, shares)
     value, bound = winner.value, winner.bound
