@@ -95,19 +95,15 @@ def simulate(
 def _records(state: State) -> Records:
     requests = state.requests
 
-    def ever(name: str) -> FloatArray:
-        times = requests[name]
-        return np.where(np.isnan(times), np.inf, times)
-
     return Records(
-        arrival_s=requests["arrival_s"],
-        prompt_tokens=requests["prompt_tokens"],
-        output_tokens=requests["output_tokens"],
-        prompt_start_s=ever("prompt_start_s"),
-        first_token_s=ever("first_token_s"),
-        ready_s=ever("ready_s"),
-        token_start_s=ever("token_start_s"),
-        finish_s=ever("finish_s"),
-        prompt_instance=requests["prompt_at"],
-        token_instance=requests["token_at"],
+        arrival_s=np.ascontiguousarray(requests["arrival_s"]),
+        prompt_tokens=np.ascontiguousarray(requests["prompt_tokens"]),
+        output_tokens=np.ascontiguousarray(requests["output_tokens"]),
+        prompt_start_s=np.ascontiguousarray(requests["prompt_start_s"]),
+        first_token_s=np.ascontiguousarray(requests["first_token_s"]),
+        ready_s=np.ascontiguousarray(requests["ready_s"]),
+        token_start_s=np.ascontiguousarray(requests["token_start_s"]),
+        finish_s=np.ascontiguousarray(requests["finish_s"]),
+        prompt_instance=np.ascontiguousarray(requests["prompt_at"]),
+        token_instance=np.ascontiguousarray(requests["token_at"]),
     )

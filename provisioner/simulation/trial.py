@@ -130,9 +130,12 @@ def _traffic(
     for index, workload in enumerate(workloads):
         judged = np.flatnonzero(inside & (offered.workload == index))
         reference = references.get(workload.slo.reference or "")
-        checks += [
-            _check(limit, offered.requests, judged, reference) for limit in workload.slo.limits
-        ]
+        made: dict[tuple[str, str], Check] = {}  # limits on one metric share what they need
+        for limit in workload.slo.limits:
+            key = limit.metric, limit.unit
+            if key not in made:
+                made[key] = _check(limit, offered.requests, judged, reference)
+            checks.append(made[key])
     return Traffic(seed, offered, tuple(checks))
 
 
@@ -152,8 +155,11 @@ def values_of(trial: Trial, traffic: Traffic, records: Records) -> Iterator[Floa
     measured = {
         name: BY_NAME[name].measure(records) for name in {x.metric for _, x in trial.limits}
     }
+    before, values = None, np.empty(0)
     for (_, limit), check in zip(trial.limits, traffic.checks, strict=True):
-        yield measured[limit.metric][check.judged] / check.scale_s
+        if check is not before:
+            before, values = check, measured[limit.metric][check.judged] / check.scale_s
+        yield values
 
 
 def passes(trial: Trial, pools: tuple[SimulatedPool, ...], rules: Rules) -> bool:

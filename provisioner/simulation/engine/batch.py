@@ -48,7 +48,10 @@ def join(state: State, m: int) -> None:
         instances[m].count = slot + 1
         state.slots[m, slot].resident = r
         left = requests[r].output_tokens - 1 - requests[r].made
-        state.slots[m, slot].finish_at = instances[m].iteration + left
+        finish_at = instances[m].iteration + left
+        state.slots[m, slot].finish_at = finish_at
+        if slot == 0 or finish_at < instances[m].next_finish:
+            instances[m].next_finish = finish_at
         state.slots[m, slot].stalls = 0
         state.slots[m, slot].last_s = requests[r].updated_s
         instances[m].fresh += 1
@@ -93,17 +96,30 @@ def remove(state: State, m: int, slot: int) -> None:
     instances = state.instances
     if state.slots[m, slot].last_s >= 0:
         instances[m].fresh -= 1
+    if state.slots[m, slot].stalls != 0:
+        instances[m].stalled -= 1
     last = instances[m].count - 1
     for i in range(slot, last):
         state.slots[m, i] = state.slots[m, i + 1]
     instances[m].count = last
+    find_next_finish(state, m)
+
+
+@jit
+def find_next_finish(state: State, m: int) -> None:
+    """Look for the first resident to be done."""
+    instances = state.instances
+    for slot in range(instances[m].count):
+        finish_at = state.slots[m, slot].finish_at
+        if slot == 0 or finish_at < instances[m].next_finish:
+            instances[m].next_finish = finish_at
 
 
 @jit
 def aged(state: State, m: int) -> int:
     """Residents that go ahead of prompts."""
     instances, number = state.instances, 0
-    if instances[m].fresh == 0:
+    if instances[m].stalled == 0:
         return 0
     for slot in range(instances[m].count):
         if state.slots[m, slot].stalls >= MOST_STALLS:
@@ -207,10 +223,13 @@ def stall(state: State, m: int, running: int, now: float) -> int:
             continue
         state.counters[STALLS] += 1
         state.slots[m, slot].finish_at += 1
+        if state.slots[m, slot].stalls == 0:
+            instances[m].stalled += 1
         state.slots[m, slot].stalls = -1 - state.slots[m, slot].stalls
         if state.slots[m, slot].last_s < 0:
             state.slots[m, slot].last_s = now
             instances[m].fresh += 1
+    find_next_finish(state, m)
     return kv
 
 
@@ -255,11 +274,9 @@ def start(state: State, m: int, now: float) -> None:
 def uninterrupted(state: State, m: int) -> int:
     """Iterations until a resident finishes or the KV room is full."""
     instances = state.instances
-    first = state.slots[m, 0].finish_at
-    for slot in range(1, instances[m].count):
-        first = min(first, state.slots[m, slot].finish_at)
     room = block.room_tokens(state, m) - instances[m].used_tokens
-    return int(min(first - instances[m].iteration, room // instances[m].count))
+    left = instances[m].next_finish - instances[m].iteration
+    return int(min(left, room // instances[m].count))
 
 
 @jit
@@ -280,17 +297,21 @@ def note_gaps(state: State, m: int) -> None:
     regular = decoding
     if instances[m].fresh > 0:
         end = block.end_s(instances, m, 1)
-        for slot in range(instances[m].count):
+        # Without stalls those that came last are the fresh ones.
+        first = 0 if instances[m].stalled > 0 else instances[m].count - instances[m].fresh
+        for slot in range(first, instances[m].count):
             if state.slots[m, slot].stalls < 0:
                 state.slots[m, slot].stalls = -state.slots[m, slot].stalls
             elif state.slots[m, slot].last_s >= 0:
                 r = state.slots[m, slot].resident
-                if math.isnan(requests[r].token_start_s):
+                if requests[r].token_start_s == math.inf:
                     requests[r].token_start_s = instances[m].start_s
                 note_gap(state, m, end - state.slots[m, slot].last_s, 1)
                 regular -= 1
                 state.slots[m, slot].last_s = -1.0
-                state.slots[m, slot].stalls = 0
+                if state.slots[m, slot].stalls != 0:
+                    state.slots[m, slot].stalls = 0
+                    instances[m].stalled -= 1
                 instances[m].fresh -= 1
     if regular > 0:
         note_gap(state, m, instances[m].first_s, regular)
@@ -312,6 +333,8 @@ def end_tokens(state: State, m: int, now: float) -> None:
     instances[m].iteration += planned
     instances[m].used_tokens += decoding * planned
     instances[m].kv_tokens += decoding * planned
+    if instances[m].iteration < instances[m].next_finish:
+        return
     kept = 0
     for slot in range(instances[m].count):
         r = state.slots[m, slot].resident
@@ -327,3 +350,4 @@ def end_tokens(state: State, m: int, now: float) -> None:
         instances[m].promised_tokens -= requests[r].prompt_tokens + 1
         requests[r].finish_s = now
     instances[m].count = kept
+    find_next_finish(state, m)

@@ -54,6 +54,7 @@ INSTANCE = np.dtype(
         ("tail", "i8", (5,)),
         *_fields("i8", "used_tokens", "count", "kv_tokens", "iteration", "running", "planned"),
         *_fields("i8", "decoding", "prompt_tokens", "chunked", "chunk_tokens", "fresh"),
+        *_fields("i8", "stalled", "next_finish"),
         *_fields("i8", "backlog_ns", "prompts", "pending_tokens", "assigned", "promised_tokens"),
         ("returning", "i8"),
         ("flow_head", "i8", (2,)),
@@ -63,7 +64,11 @@ INSTANCE = np.dtype(
     ],
     align=True,
 )
-"""``home`` is the instance's group, ``mixed`` whether it is in the mixed pool at the moment."""
+"""``home`` is the instance's group, ``mixed`` whether it is in the mixed pool at the moment.
+
+``fresh`` residents have no gap of one iteration next, ``stalled`` ones missed the last iteration;
+``next_finish`` is the iteration after which the first resident is done.
+"""
 SLOT = np.dtype(
     [("finish_at", "i8"), ("last_s", "f8"), ("resident", "i4"), ("stalls", "i4")], align=True
 )
@@ -80,7 +85,7 @@ REQUEST = np.dtype(
     ],
     align=True,
 )
-"""Times [s] are NaN until they happen."""
+"""Times [s] are infinite until they happen."""
 GROUP = np.dtype(
     [*_fields("i8", "role", "deployment", "first"), ("gaps", "f8", (GAP_BINS,))], align=True
 )
@@ -172,14 +177,10 @@ def new_instances(home: Array, place: Array, deployment: Array, mixed: Array) ->
 def new_requests(
     arrival_s: Array, prompt_tokens: Array, output_tokens: Array, request_class: Array
 ) -> Array:
-    """Requests that have not arrived yet."""
+    """Requests that have not arrived yet; the engine sets the other fields as it starts."""
     requests = np.zeros(len(arrival_s), dtype=REQUEST)
     requests["arrival_s"], requests["request_class"] = arrival_s, request_class
     requests["prompt_tokens"], requests["output_tokens"] = prompt_tokens, output_tokens
-    for name in ("prompt_at", "token_at", "next", "flow_next", "flow_last"):
-        requests[name] = NONE
-    for name in ("prompt_start_s", "first_token_s", "ready_s", "token_start_s", "finish_s"):
-        requests[name] = np.nan
     return requests
 
 
