@@ -83,3 +83,14 @@ def trace(here: Path) -> Path:
 def left_behind(here: Path) -> Callable[[], list[str]]:
     """Everything in the working directory, hidden drafts included."""
     return lambda: sorted(path.name for path in here.iterdir())
+
+
+def names_in(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+@pytest.fixture
+def run_folder(provisioner, small, here):
+    """A saved run, to be refused or overwritten."""
+    assert provisioner("plan", *small, "--out", "run").code == 0
+    return here / "run"

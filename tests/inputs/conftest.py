@@ -5,11 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 import zstandard
 
 from provisioner.domain.scenario import Scenario
+from provisioner.inputs.workloads import read_length_record
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -71,3 +73,38 @@ def compressed(content: bytes, how: str) -> bytes:
     if how == "zstandard":
         return zstandard.ZstdCompressor().compress(content)
     return content
+
+
+@pytest.fixture(scope="session")
+def bursty():
+    """Ten minutes at a rate that swings threefold, so that the busiest minute matters."""
+    rng = np.random.default_rng(7)
+    steps = rng.exponential(1 / (1 + (np.arange(600) % 200 > 150) * 2.0))
+    arrivals = np.round(np.cumsum(steps), 3)
+    lengths = rng.integers(1, 5000, size=(600, 2))
+    return [(float(a), int(p), int(o)) for a, (p, o) in zip(arrivals, lengths, strict=True)]
+
+
+@pytest.fixture
+def store(here, write):
+    """Store a record as text, to be spoiled: one request of 100 prompt and 7 output tokens."""
+
+    def put(description=None, cells=None, **changes):
+        fields = {"name": "x", "source": "made up", "requests": 1, **changes}
+        write("workloads/x.yaml", fields if description is None else description)
+        cell = {
+            "prompt_from": 99,
+            "output_from": 7,
+            "requests": 1,
+            "prompt_sum": 100,
+            "prompt_sq_sum": 10_000,
+            "output_sum": 7,
+            "product_sum": 700,
+            "output_sq_sum": 49,
+        }
+        rows = [{**cell, **change} for change in ([{}] if cells is None else cells)]
+        lines = [",".join(cell), *(",".join(map(str, row.values())) for row in rows)]
+        write("workloads/x.csv", "\n".join(lines) + "\n")
+        return read_length_record("x", "workloads.x")
+
+    return put

@@ -1,4 +1,3 @@
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provisioner.domain.scenario import WorkloadEntry
 from provisioner.domain.workload import (
     HISTOGRAM_COLUMNS,
     MAX_LENGTH,
@@ -19,13 +17,11 @@ from provisioner.inputs.trace_files import read_trace
 from provisioner.inputs.workloads import (
     import_trace,
     read_length_record,
-    stream_of,
-    unit_notes,
     workload_names,
     write_length_record,
 )
+from tests.inputs.traces import busiest, trace_text
 
-OWN = "arrival_s,prompt_tokens,output_tokens\n"
 AZURE = {  # name: (file, requests)
     "azure-conv": ("azure_llm_2023_conv.csv", 19_366),
     "azure-code": ("azure_llm_2023_code.csv", 8819),
@@ -44,25 +40,6 @@ def same(one, other):
         other.span_s,
         other.peak_60s_per_s,
     )
-
-
-def busiest(arrivals, window_s):
-    """Most arrivals in any window [t, t + window): some best window starts at an arrival."""
-    return max(sum(start <= a < start + window_s for a in arrivals) for start in arrivals)
-
-
-def trace_text(requests):
-    return OWN + "".join(f"{a},{p},{o}\n" for a, p, o in requests)
-
-
-@pytest.fixture(scope="session")
-def bursty():
-    """Ten minutes at a rate that swings threefold, so that the busiest minute matters."""
-    rng = np.random.default_rng(7)
-    steps = rng.exponential(1 / (1 + (np.arange(600) % 200 > 150) * 2.0))
-    arrivals = np.round(np.cumsum(steps), 3)
-    lengths = rng.integers(1, 5000, size=(600, 2))
-    return [(float(a), int(p), int(o)) for a, (p, o) in zip(arrivals, lengths, strict=True)]
 
 
 # The built-in workloads.
@@ -225,31 +202,6 @@ def test_a_failure_half_way_leaves_no_draft(here, monkeypatch):
 # [99, 107] and output cell [6, 6] or [7, 7].
 
 
-@pytest.fixture
-def store(here, write):
-    """Store a record as text, to be spoiled: one request of 100 prompt and 7 output tokens."""
-
-    def put(description=None, cells=None, **changes):
-        fields = {"name": "x", "source": "made up", "requests": 1, **changes}
-        write("workloads/x.yaml", fields if description is None else description)
-        cell = {
-            "prompt_from": 99,
-            "output_from": 7,
-            "requests": 1,
-            "prompt_sum": 100,
-            "prompt_sq_sum": 10_000,
-            "output_sum": 7,
-            "product_sum": 700,
-            "output_sq_sum": 49,
-        }
-        rows = [{**cell, **change} for change in ([{}] if cells is None else cells)]
-        lines = [",".join(cell), *(",".join(map(str, row.values())) for row in rows)]
-        write("workloads/x.csv", "\n".join(lines) + "\n")
-        return read_length_record("x", "workloads.x")
-
-    return put
-
-
 def test_the_record_to_be_spoiled_is_fine(store):
     record = store()
     assert (record.span_s, record.peak_60s_per_s, record.mean_rate_per_s) == (None, None, None)
@@ -317,122 +269,3 @@ def test_a_description_without_cells_is_refused(here, write):
     write("workloads/x.yaml", {"name": "x", "source": "made up", "requests": 1})
     with pytest.raises(InputError, match=r"x\.csv: cannot be read: No such file"):
         read_length_record("x")
-
-
-# Rates.
-
-
-def entry_of(**fields):
-    return WorkloadEntry.model_validate({"name": "w", **fields})
-
-
-def test_fixed_lengths(here):
-    entry = entry_of(prompt_tokens=1020, output_tokens=129, rate_per_s=70)
-    lengths, rate, source, notes, _ = stream_of(entry, Path())
-    assert (rate, source, notes) == (70, "fixed lengths", [])
-    assert (lengths.mean_prompt_tokens, lengths.mean_output_tokens) == (1020, 129)
-    assert lengths.kv_token_iterations.tolist() == [128 * (1020 + 129 / 2)]
-    with pytest.raises(InputError, match=r"workloads\.w: rate_per_s is missing"):
-        stream_of(entry_of(prompt_tokens=1, output_tokens=1), Path())
-
-
-def test_a_stored_workload_has_a_rate_of_its_own(store, here):
-    store(span_s=0.25)
-    lengths, rate, source, notes, _ = stream_of(WorkloadEntry(name="x"), Path())
-    assert (lengths.total_requests, rate, source) == (1, 4.0, "made up")
-    assert notes == ["x: no rate given, so the trace's own mean of 4 requests/s is planned"]
-    given_rate = stream_of(WorkloadEntry(name="x", rate_per_s=70), Path())
-    assert given_rate[1:] == (70, "made up", [], None)
-    store()
-    with pytest.raises(InputError, match=r"workloads\.x: rate_per_s is missing and the workload"):
-        stream_of(WorkloadEntry(name="x"), Path())
-
-
-def test_rates_of_a_trace(write, bursty):
-    path = write("t.csv", trace_text(bursty))
-
-    def resolved(**fields):
-        return stream_of(entry_of(trace="t.csv", **fields), path.parent)
-
-    arrivals = [a for a, _, _ in bursty]
-    mean = 600 / (arrivals[-1] - arrivals[0])
-    lengths, rate, source, notes, trace = resolved()
-    assert rate == pytest.approx(mean)
-    assert lengths.total_requests == 600
-    assert source == f"trace {path}"
-    assert notes == [
-        f"w: no rate given, so the trace's own mean of {mean:.4g} requests/s is planned"
-    ]
-    assert resolved(rate_per_s=70)[1:4] == (70, source, [])
-    assert trace.arrival_s == pytest.approx(np.array(arrivals) - arrivals[0])
-    assert resolved(speedup=2.5).trace.span_s == pytest.approx(trace.span_s / 2.5)
-    assert resolved(speedup=2.5)[1] == pytest.approx(2.5 * mean)
-    for window in (1, 60, 300):
-        assert resolved(rate=f"peak_{window}s")[1] == busiest(arrivals, window) / window
-
-
-@pytest.mark.parametrize("speedup", [0.5, 1.0, 2.0])
-def test_the_busiest_minute_is_one_of_the_compressed_trace(write, bursty, speedup):
-    path = write("t.csv", trace_text(bursty))
-    entry = entry_of(trace="t.csv", rate="peak_60s", speedup=speedup)
-    rate = stream_of(entry, path.parent)[1]
-    assert rate == pytest.approx(busiest([a / speedup for a, _, _ in bursty], 60) / 60)
-
-
-def test_lengths_of_the_busiest_window_are_those_of_its_requests(write):
-    # Long requests come in a burst: those five of the ten are what the peak consists of.
-    requests = [(20 * i, 10, 1) for i in range(5)] + [(100 + i, 4000, 900) for i in range(5)]
-    path = write("t.csv", trace_text(requests))
-    entry = entry_of(trace="t.csv", rate="peak_10s")
-    lengths, rate, _, notes, _ = stream_of(entry, path.parent)
-    assert rate == 0.5
-    assert Counter(lengths.prompt_tokens.tolist()) == {4000: 1}
-    assert lengths.total_requests == 5
-    assert notes == []
-
-
-def test_a_trace_shorter_than_the_window_is_refused(write):
-    path = write("t.csv", trace_text([(0, 1, 1), (59, 1, 1)]))
-    entry = entry_of(trace="t.csv", rate="peak_60s")
-    with pytest.raises(InputError, match=r"w: rate needs a trace of at least 60 s; .* 59 s"):
-        stream_of(entry, path.parent)
-
-
-def test_a_trace_without_span_needs_a_rate(write):
-    path = write("t.csv", trace_text([(5, 1, 1), (5, 2, 2)]))
-    with pytest.raises(InputError, match="spans no time, so rate_per_s must be given"):
-        stream_of(entry_of(trace="t.csv"), path.parent)
-    assert stream_of(entry_of(trace="t.csv", rate_per_s=3), path.parent)[1:4] == (
-        3,
-        f"trace {path}",
-        [],
-    )
-
-
-def test_failed_requests_are_noted(write):
-    text = "Timestamp,Request tokens,Response tokens\n1,5,0\n2,5,1\n3,5,1\n"
-    path = write("t.csv", text)
-    notes = stream_of(entry_of(trace="t.csv", rate_per_s=1), path.parent)[3]
-    assert notes == [f"{path}: 1 failed requests left out"]
-
-
-@pytest.mark.parametrize("fields", [{}, {"rate_per_s": 3.0}, {"speedup": 1000.0}])
-def test_times_in_another_unit_are_noted(write, fields):
-    def notes(times):
-        path = write("t.csv", trace_text([(time, 1, 1) for time in times]))
-        _, _, _, found, _ = stream_of(entry_of(trace="t.csv", **fields), path.parent)
-        return [note for note in found if "check the unit of the times" in note]
-
-    seconds = np.arange(100)
-    assert notes(seconds) == []
-    assert notes(seconds * 1_000_000) == [  # microseconds
-        "w: the trace's mean rate is 1.01e-06/s; check the unit of the times"
-    ]
-    assert len(notes(seconds / 1e6)) == 1  # megaseconds
-
-
-def test_the_unit_of_a_stored_workload_is_noted_too(store):
-    store(span_s=1e6)
-    notes = stream_of(WorkloadEntry(name="x", rate_per_s=1), Path())[3]
-    assert notes == unit_notes("x", 1e-6)
-    assert unit_notes("x", None) == unit_notes("x", 1e-3) == unit_notes("x", 1e5) == []
