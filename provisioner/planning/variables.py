@@ -42,7 +42,7 @@ class Variables:
     owned: dict[str, Variable]
     uses: dict[tuple[Role, str], Variable]
     theta: Variable | None
-    more: tuple[dict[int, Variable], ...]
+    reach: tuple[dict[int, Variable], ...]
 
     def total(self, index: int) -> Variable:
         """Machines of a candidate, spares included."""
@@ -98,13 +98,9 @@ def declare(model: pulp.LpProblem, problem: Problem, most: tuple[int, ...]) -> V
         owned=_owned(model, problem),
         uses=_uses(model, problem),
         theta=theta,
-        more=tuple(
-            {
-                j: add(f"more__{number}__{candidates[j].name}", 0, 1, "Integer")
-                for j, count in cut.counts
-                if count < most[j]
-            }
-            for number, cut in enumerate(problem.cuts)
+        reach=tuple(
+            {count: add(f"reach__{c.name}__{count}", 0, 1, "Integer") for count in counts}
+            for c, counts in zip(candidates, _reached(problem, most), strict=True)
         ),
     )
 
@@ -120,6 +116,16 @@ def _is_sized(problem: Problem, index: int) -> bool:
     ]
     needed = problem.max_types_per_role or problem.spares_of(candidate.role) or len(rivals) > 1
     return bool(needed) or not alone
+
+
+def _reached(problem: Problem, most: tuple[int, ...]) -> list[list[int]]:
+    """Per candidate, in order, the counts that the cuts ask for and that are possible."""
+    asked: list[set[int]] = [set() for _ in most]
+    for cut in problem.cuts:
+        for j, count in cut.counts:
+            if count < most[j]:
+                asked[j].add(count + 1)
+    return [sorted(counts) for counts in asked]
 
 
 def _class_names(problem: Problem) -> list[str]:

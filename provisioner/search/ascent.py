@@ -54,10 +54,19 @@ class Ascent:
         """The ratio of a cluster, which is taken for the best where it is."""
         if counts not in self.known:
             self.known[counts] = self.demands.highest(counts, guess) or 0.0
+        self._take(counts)
+        return self.ratio(counts, self.known[counts])
+
+    def passed(self, counts: Counts, theta: float) -> None:
+        """Note that a cluster passes at a demand, and find the highest one from there."""
+        if theta > self.known.get(counts, 0.0):
+            self.known[counts] = self.demands.highest(counts, theta) or theta
+        self._take(counts)
+
+    def _take(self, counts: Counts) -> None:
         ratio = self.ratio(counts, self.known[counts])
         if ratio > self.value * (1 + _CLOSE):
             self.best, self.value = counts, ratio
-        return ratio
 
     def beats(self, counts: Counts) -> bool:
         """Whether a cluster passes at the demand at which it would be a step better.
@@ -69,8 +78,7 @@ class Ascent:
         needed = max(served / self.setting.demand.total_rate_per_s, least)
         if not self.demands.passes(counts, needed):
             return False
-        self.known[counts] = self.demands.highest(counts, needed) or needed
-        self.best, self.value = counts, self.ratio(counts, self.known[counts])
+        self.passed(counts, needed)
         return True
 
     def climb(self) -> None:

@@ -109,12 +109,22 @@ class Hunt:
             Where time is up before; what was found is kept.
         """
         while not self.done:
-            counts = self._next()
-            if counts is None:
-                self.done = True
-                self.bound = self.value
-            elif self.ruled_out.passes(counts, self.most(), self.offer):
-                self.done = True
+            self.step()
+
+    def step(self) -> None:
+        """Try the best cluster that is not ruled out.
+
+        Raises
+        ------
+        OutOfTimeError
+            Where no time is left.
+        """
+        counts = self._next()
+        if counts is None:
+            self.done = True
+            self.bound = self.value
+        elif self.ruled_out.passes(counts, self.most(), self.offer):
+            self.done = True
 
     def _next(self) -> Counts | None:
         """The best cluster that is not ruled out; None where the hunt is over."""

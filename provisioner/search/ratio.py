@@ -1,15 +1,16 @@
 """Throughput per dollar or per watt within limits.
 
 Where the clusters within the limits are few, all are tried. Otherwise the guide's plan is changed
-one machine at a time, and then demands are parted into intervals: from the least spent at the
-lower end of one (a hunt, see `hunt`) follows the best ratio that is possible in it. The interval
-that promises most is parted next, until none promises more than `CLOSE_ENOUGH`, or time is up.
+one machine at a time, and then every design's demands are parted into intervals: from the least
+that is spent at the lower end of one follows the best ratio that is possible in it. A hunt (see
+`hunt`) bounds that least ever better. A step is taken in the interval that promises most, and an
+interval whose hunt is over is parted, until none promises more than `CLOSE_ENOUGH`, or time is up.
 Passing is taken to end once as the demand grows.
 """
 
 from __future__ import annotations
 
-import heapq
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from provisioner.search.best import (
 from provisioner.search.certainty import MOST_BETTER, clusters_within
 from provisioner.search.climb import allowed_problem
 from provisioner.search.highest import LEAST_RATE_PER_S, STEP, Demands
+from provisioner.search.hunt import Hunt
 from provisioner.search.setting import Setting
 from provisioner.search.start import by_guide
 from provisioner.search.trials import OutOfTimeError
@@ -33,22 +35,27 @@ from provisioner.search.winner import Proof, Winner
 
 CLOSE_ENOUGH = 0.01
 """Relative gap at which the search ends."""
+FIRST_WIDTH = 1.2
+"""Upper over lower end of the first intervals."""
+_CLOSE = 1e-9
 _CLIMB_SHARE = 0.4
 """Share of the time for changing a machine at a time; the rest is for the intervals."""
 
 
-@dataclass(order=True)
+@dataclass(eq=False)
 class Interval:
-    """Demands from ``least`` to below ``most``, in multiples of the scenario's.
+    """Demands of one design from ``least`` to below ``most``, in multiples of the scenario's.
 
-    ``promise`` is minus the best ratio that may be there; ``spent`` the least that is spent at
-    ``least``, None where it is not known yet.
+    ``spent`` is a bound from below on what is spent at ``least``, by a ``hunt`` that goes on, or
+    that is over (``hunted``).
     """
 
-    promise: float
-    least: float = field(compare=False)
-    most: float = field(compare=False)
-    spent: float | None = field(compare=False, default=None)
+    ascent: Ascent
+    least: float
+    most: float
+    spent: float = 0.0
+    hunt: Hunt | None = None
+    hunted: bool = False
 
 
 def find(setting: Setting, designs: list[str]) -> tuple[Winner | None, Best]:
@@ -135,103 +142,86 @@ class _Intervals:
     setting: Setting
     ascents: list[Ascent]
     open: list[Interval] = field(default_factory=list)
-    known: dict[float, Best] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
         """The best ratio so far."""
         return max(ascent.value for ascent in self.ascents)
 
-    @property
-    def total_per_s(self) -> float:
-        """The scenario's demand [requests/s]."""
-        return self.setting.demand.total_rate_per_s
-
     def search(self) -> float | None:
-        """Part intervals until none promises more; a ratio that no cluster beats."""
-        most = self._most_demand()
-        if most is None or not math.isfinite(self.value):
+        """Go on with the interval that promises most; a ratio that no cluster beats."""
+        if not math.isfinite(self.value):
             return None
-        least = LEAST_RATE_PER_S / self.total_per_s
-        self.open = [Interval(-math.inf, least, max(most, least) * (1 + STEP))]
         try:
-            while self._promised() > self.value * (1 + CLOSE_ENOUGH):
-                self._part(heapq.heappop(self.open))
+            for ascent in self.ascents:
+                self.open += _parted(ascent, self._most_demand(ascent))
+            while self._promise(interval := self._most_promising) > self._enough * (1 + _CLOSE):
+                self._improve(interval)
         except (OutOfTimeError, KeyboardInterrupt):
             pass
-        promised = max(self._promised(), self.value * (1 + CLOSE_ENOUGH))
+        promised = max([self._enough, *map(self._promise, self.open)])
         return promised if math.isfinite(promised) else None
 
-    def _promised(self) -> float:
-        """The best ratio that may be anywhere."""
-        return max(self.value, *(-interval.promise for interval in self.open), 0.0)
+    @property
+    def _enough(self) -> float:
+        """A ratio that is not worth to be looked for."""
+        return self.value * (1 + CLOSE_ENOUGH)
 
-    def _most_demand(self) -> float | None:
+    @property
+    def _most_promising(self) -> Interval:
+        return max(self.open, key=self._promise)
+
+    def _promise(self, interval: Interval) -> float:
+        """The best ratio that may be in an interval."""
+        most_per_s = interval.most * self.setting.demand.total_rate_per_s
+        return most_per_s / interval.spent if interval.spent > 0 else math.inf
+
+    def _most_demand(self, ascent: Ascent) -> float:
         """A demand that no cluster within the limits serves, by the bounding program."""
-        most = 0.0
-        for ascent in self.ascents:
-            problem = allowed_problem(ascent.demands.space)
-            answer = solve(problem, throughput, max(self.setting.allowance.left_s, 1.0))
-            if answer.bound is None:
-                return None
-            most = max(most, answer.bound / self.total_per_s)
-        return most
+        problem = allowed_problem(ascent.demands.space)
+        answer = solve(problem, throughput, max(self.setting.allowance.left_s, 1.0))
+        if answer.bound is None:
+            raise OutOfTimeError
+        return answer.bound / self.setting.demand.total_rate_per_s
 
-    def _part(self, interval: Interval) -> None:
-        """Find what is least spent at the lower end; where that is known, part the interval."""
-        self.setting.progress(
-            f"best {self.value:,.6g}, none above {self._promised_with(interval):,.6g}"
-        )
-        try:
-            if interval.spent is None:
-                self._measure(interval)
-                return
+    def _improve(self, interval: Interval) -> None:
+        """Take a step of the interval's hunt; where that is over, part the interval."""
+        if interval.hunted:
             middle = math.sqrt(interval.least * interval.most)
-            self._open(Interval(0.0, interval.least, middle, interval.spent))
-            self._measure(Interval(interval.promise, middle, interval.most))
-        except (OutOfTimeError, KeyboardInterrupt):
-            heapq.heappush(self.open, interval)
-            raise
-
-    def _promised_with(self, interval: Interval) -> float:
-        return max(self._promised(), -interval.promise)
-
-    def _open(self, interval: Interval) -> None:
-        """Keep an interval with a known least spent, where it may hold a better ratio."""
-        assert interval.spent is not None
-        best = interval.most * self.total_per_s / interval.spent if interval.spent else math.inf
-        if best > self.value * (1 + CLOSE_ENOUGH):
-            heapq.heappush(
-                self.open, Interval(-best, interval.least, interval.most, interval.spent)
-            )
-
-    def _measure(self, interval: Interval) -> None:
-        """Hunt for what is least spent at the lower end, below what would promise anything."""
-        beaten = self.value * (1 + CLOSE_ENOUGH)
-        most_spent = interval.most * self.total_per_s / beaten if beaten else math.inf
-        best = hunts_of(
-            self.setting,
-            [ascent.demands.space.design for ascent in self.ascents],
-            spent_by(self.setting.search.objective),
-            interval.least,
-        )
-        self._reuse_failures(best, interval.least)
-        for hunt, ascent in zip(best.hunts, self.ascents, strict=True):
-            hunt.to_beat(min(most_spent, best.value or math.inf))
-            hunt.run()
-            if hunt.best is not None:
-                ascent.tried(hunt.best, interval.least)
-        self.known[interval.least] = best
-        if best.value is not None:
-            self._open(Interval(0.0, interval.least, interval.most, best.value))
-
-    def _reuse_failures(self, best: Best, theta: float) -> None:
-        """What failed at the next lower demand fails at this one."""
-        lower = max((known for known in self.known if known <= theta), default=None)
-        if lower is None:
+            self.open.append(Interval(interval.ascent, middle, interval.most, interval.spent))
+            interval.most = middle
             return
-        for hunt, former in zip(best.hunts, self.known[lower].hunts, strict=True):
-            hunt.ruled_out = former.ruled_out.at_more(hunt.trials, theta / lower)
+        self._say()
+        if interval.hunt is None:
+            interval.hunt = self._hunt(interval)
+        hunt = interval.hunt
+        hunt.to_beat(interval.most * self.setting.demand.total_rate_per_s / self._enough)
+        hunt.step()
+        if hunt.best is not None:
+            interval.ascent.passed(hunt.best, interval.least)
+        interval.spent = max(interval.spent, hunt.bound or 0.0)
+        if hunt.done:
+            interval.hunted, interval.hunt = True, None
+
+    def _hunt(self, interval: Interval) -> Hunt:
+        """A hunt for what is least spent at the lower end."""
+        design = interval.ascent.demands.space.design
+        spent = spent_by(self.setting.search.objective)
+        return hunts_of(self.setting, [design], spent, interval.least).hunts[0]
+
+    def _say(self) -> None:
+        promised = self._promise(self._most_promising)
+        none = f"none above {promised:,.6g}" if math.isfinite(promised) else "no bound yet"
+        self.setting.progress(f"best {self.value:,.6g}, {none}")
+
+
+def _parted(ascent: Ascent, most: float) -> list[Interval]:
+    """Intervals up to a demand, none wider than `FIRST_WIDTH`."""
+    least = LEAST_RATE_PER_S / ascent.setting.demand.total_rate_per_s
+    most = max(most, least) * (1 + STEP)
+    number = max(math.ceil(math.log(most / least) / math.log(FIRST_WIDTH)), 1)
+    edges = [*(least * (most / least) ** (i / number) for i in range(number)), most]
+    return [Interval(ascent, low, high) for low, high in itertools.pairwise(edges)]
 
 
 def _winner(
@@ -241,6 +231,8 @@ def _winner(
     total = setting.demand.total_rate_per_s
     theta = leader.known[leader.best]
     notes = [f"throughput is found to {STEP:.1%}, with the same arrivals at every rate"]
+    if proof == "none" and bound is not None:
+        notes.append("the bound takes it that a cluster that fails at a demand fails at all higher")
     if small.stopped:
         notes.append(f"the search was ended by {small.stopped}; a better plan may exist")
     points = sorted(set(leader.demands.points.get(leader.best, [])))

@@ -8,7 +8,7 @@ role only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from provisioner.domain.base import Role
 from provisioner.planning.problem import Cut
@@ -73,7 +73,7 @@ class RuledOut:
         """What is ruled out at ``ratio`` times the demand: what failed fails there too."""
         frontiers = {role: frontier.at_more(ratio) for role, frontier in self._frontiers.items()}
         weights = tuple(weight / ratio for weight in self.weights)
-        return replace(self, trials=trials, weights=weights, _frontiers=frontiers)
+        return RuledOut(trials, weights, [*self.cuts], [*self.cut_from], frontiers)
 
     def _cut(
         self, role: Role | None, counts: Counts, most: Counts, passed: Callable[[Counts], None]

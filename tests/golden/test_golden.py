@@ -185,7 +185,7 @@ def _failed_before() -> Problem:
         candidate(PROMPT, A100, DEMAND),
         candidate(PROMPT, H100, DEMAND),
         candidate(TOKEN, H100, DEMAND),
-        cuts=(Cut(((0, 3), (1, 2))),),
+        cuts=(Cut(((0, 3), (1, 2))), Cut(((0, 5), (1, 1)))),
         most=(MOST,) * 3,
     )
 
@@ -210,7 +210,7 @@ CONSTRAINT_CASES: dict[str, tuple[str, Callable[[], Problem]]] = {
     "rack_space": ("at most 84 rack units", lambda: _split(limits=SITE, spares={PROMPT: 1})),
     "availability": ("5 h100, capped or not; no a100", _availability),
     "failed_before": (
-        "3 a100 and 2 h100 failed for prompts",
+        "3 a100 and 2 h100 failed for prompts, 5 and 1 too",
         _failed_before,
     ),
 }

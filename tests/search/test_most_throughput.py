@@ -2,7 +2,7 @@
 
 import pytest
 
-from provisioner.search import certainty, climb
+from provisioner.search import certainty, climb, ratio
 from provisioner.search.highest import STEP
 from provisioner.search.run import run
 from tests.search.judged import Bill, Judge, case_of, kinds_of, random_fields, vectors
@@ -21,7 +21,7 @@ def asked(seed, objective):
 
 
 def passing(case, rate_of):
-    """Clusters that pass at the rate that is asked of each."""
+    """Clusters that pass at the rate that is asked of each, with their kinds and that rate."""
     total = sum(w.rate_per_s for w in case.workloads)
     found = []
     for design in case.scenario.designs:
@@ -32,8 +32,15 @@ def passing(case, rate_of):
                 lambda objective, bill=bill, counts=counts: bill.value(counts, objective)
             )
             if Judge(case, kinds, max(rate, LEAST_PER_S) / total).passes(counts):
-                found.append(counts)
+                found.append((kinds, counts, rate))
     return found
+
+
+def fails_at_less(case, kinds, counts, rate):
+    """Whether a cluster fails at some lower rate."""
+    total = sum(w.rate_per_s for w in case.workloads)
+    lower = [rate * 0.98**step / total for step in range(1, 120)]
+    return not all(Judge(case, kinds, theta).passes(counts) for theta in lower)
 
 
 def value_of(result):
@@ -72,6 +79,20 @@ def test_cuts_alone_find_the_most_throughput(monkeypatch):
         result = run(case)
         assert result.proof != "exhaustive"
         assert nothing_is_better(case, result, "throughput") or result.proof == "none", seed
+
+
+@pytest.mark.parametrize("objective", list(SPENT))
+def test_intervals_of_demand_bound_the_ratio(monkeypatch, objective):
+    """No cluster passes at the rate at which its ratio would be the bound, all below included."""
+    monkeypatch.setattr(ratio, "MOST_BETTER", -1)
+    for seed in range(1, 16, 2):
+        case = asked(seed, objective)
+        result = run(case)
+        assert result.proof == "none"
+        assert value_of(result) < result.bound <= value_of(result) * 1.03, seed
+        bound = result.bound * (1 + 1e-9)
+        better = passing(case, lambda worth, b=bound: b * worth(SPENT[objective]))
+        assert all(fails_at_less(case, *cluster) for cluster in better), seed
 
 
 def test_every_rate_that_was_tried_is_recorded():
