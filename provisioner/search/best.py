@@ -2,7 +2,8 @@
 
 A first cluster is settled on in every design before any hunt begins, so that time may run out at
 any moment. Among equals of the winning design the cheapest, then the one of least power, then the
-smallest is taken.
+smallest is taken. A power limit seldom binds, and without it fewer kinds of machines are worth
+trying: the best cluster without it is looked for first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from provisioner.errors import StoppedError
+from provisioner.planning.counted import counted, within_limits
 from provisioner.planning.objective import Objective
 from provisioner.planning.objectives import cost, machines, power
 from provisioner.planning.problem import Problem
@@ -28,6 +30,8 @@ _SAME = 1e-9
 _LIMIT_OF = {"cost": "usd_per_hour", "power": "power_w", "machines": "machines"}
 _TIE_BREAKERS = (cost, power, machines)
 INTERRUPT, TIME_LIMIT = "an interrupt", "the time limit"
+_FREE_SHARE = 0.4
+"""Share of the time for the search without a power limit."""
 _LEAST_BOUND_S = 2.0
 """Time for the bound of each design where the search has used up its own."""
 
@@ -71,12 +75,38 @@ def find(setting: Setting, designs: list[str]) -> tuple[Winner | None, Best]:
     KeyboardInterrupt
         At Ctrl-C before any plan.
     """
-    best = hunts_of(setting, designs, setting.search.objective)
-    run(best)
-    winner = winner_of(best)
+    found = _without_power_limit(setting, designs) or _searched(setting, designs)
+    winner, best = found
     if winner is None:
         check_not_stopped(best)
-    return winner, best
+    return found
+
+
+def _searched(setting: Setting, designs: list[str]) -> tuple[Winner | None, Best]:
+    best = hunts_of(setting, designs, setting.search.objective)
+    run(best)
+    return winner_of(best), best
+
+
+def _without_power_limit(setting: Setting, designs: list[str]) -> tuple[Winner | None, Best] | None:
+    """The best cluster without a power limit, where the limit allows it; None otherwise."""
+    scenario = setting.search.case.scenario
+    if scenario.limits.power_w is None or scenario.objective == "power":
+        return None
+    free = scenario.limits.model_copy(update={"power_w": None})
+    allowance = setting.allowance
+    deadline = allowance.deadline
+    allowance.deadline -= (1 - _FREE_SHARE) * allowance.left_s
+    winner, best = _searched(setting.limited_by(free), designs)
+    allowance.deadline = deadline
+    if winner is not None:
+        problem = replace(winner.space.problem, limits=scenario.limits)
+        if within_limits(problem, counted(problem, winner.counts)):
+            winner = replace(winner, space=replace(winner.space, problem=problem))
+            return (winner, best) if best.stopped != TIME_LIMIT else None
+    if best.stopped == INTERRUPT:
+        raise KeyboardInterrupt
+    return None
 
 
 def check_not_stopped(best: Best) -> None:

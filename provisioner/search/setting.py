@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from provisioner.capacity.demand import Demand
 from provisioner.domain.base import Role
-from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.domain.scenario import DESIGN_ROLES, Limits
 from provisioner.errors import InputError
 from provisioner.performance.deployment import Deployment
 from provisioner.search.find import Progress, Search
@@ -71,6 +71,12 @@ class Setting:
             }
         window_s = (simulation.warmup_s, simulation.duration_s)
         return new_trial(case.workloads, self.references, offered, window_s)
+
+    def limited_by(self, limits: Limits) -> Setting:
+        """The same search within other limits."""
+        scenario = self.search.case.scenario.model_copy(update={"limits": limits})
+        search = replace(self.search, case=replace(self.search.case, scenario=scenario))
+        return replace(self, search=search)
 
     def gateway(self, places: tuple[Place, ...]) -> Gateway:
         """Shares by counts, of these places."""

@@ -23,7 +23,7 @@ from tests.golden.lp_text import normalised
 from tests.planning.builders import MIXED, PROMPT, TOKEN, candidate, demand, machine, problem
 
 HERE = Path(__file__).parent
-LONGEST = 20
+LONGEST = 22
 """Lines that one takes in at a glance."""
 MOST = 9
 """Upper bound of every candidate's machines in the constraints' files."""

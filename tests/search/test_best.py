@@ -1,5 +1,7 @@
 """The best plan against every cluster there is, judged one by one without the search."""
 
+import math
+
 import pytest
 
 from provisioner.search import best, certainty
@@ -12,7 +14,7 @@ MOST = 6
 """Machines of a kind in the clusters that are listed."""
 
 
-def best_passing(case, objective, designs):
+def best_passing(case, objective, designs, most_power_w=math.inf):
     """Least value of all listed clusters that pass; None where none does."""
     found = None
     for design in designs:
@@ -21,6 +23,8 @@ def best_passing(case, objective, designs):
         listed = sorted(vectors(case, kinds, MOST), key=lambda c: bill.value(c, objective))
         for counts in listed:
             value = bill.value(counts, objective)
+            if bill.value(counts, "power") > most_power_w:
+                continue
             if found is not None and value >= found * (1 - CLOSE):
                 break
             if judge.passes(counts):
@@ -73,6 +77,23 @@ def test_exhaustive_plans_are_the_best_of_all(block):
         assert bound == pytest.approx(listed, rel=CLOSE), seed
         compared += 1
     assert compared >= 3
+
+
+def test_a_power_limit_matters_where_it_binds_and_only_there():
+    """Right at the power of the plan it changes nothing; just below, the next best is found."""
+    fields = {"hardware": ["dgx-h100", "dgx-h100-cap70"], "designs": ["split"]}
+    free = run(case_of(**fields)).plan
+    for power_w, changed in (
+        (free.provisioned_power_w, False),
+        (free.provisioned_power_w - 1, True),
+    ):
+        case = case_of(**fields, limits={"power_w": power_w})
+        result = run(case)
+        assert result.plan.provisioned_power_w <= power_w
+        assert result.plan.usd_per_hour == pytest.approx(
+            best_passing(case, "cost", ["split"], power_w)
+        )
+        assert (result.plan.pools != free.pools) is changed
 
 
 def test_cuts_alone_find_the_best_in_almost_all_cases(monkeypatch, record_property):
