@@ -94,6 +94,12 @@ def replay_once(*workloads: Workload) -> Offered:
 
 
 def _merged(parts: list[Trace]) -> Offered:
+    if len(parts) == 1:
+        alone = parts[0]
+        same = np.zeros(len(alone.arrival_s), dtype=np.int64)
+        return Offered(
+            Requests(alone.arrival_s, alone.prompt_tokens, alone.output_tokens, same), same
+        )
     arrival_s = np.concatenate([part.arrival_s for part in parts])
     workload = np.repeat(np.arange(len(parts)), [len(part.arrival_s) for part in parts])
     order = np.argsort(arrival_s, kind="stable")

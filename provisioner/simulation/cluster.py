@@ -11,6 +11,7 @@ from provisioner.domain.base import Phase, Role
 from provisioner.domain.workload import FloatArray, IntArray
 from provisioner.performance.deployment import Deployment
 from provisioner.performance.token import MAX_BATCH
+from provisioner.simulation.engine import rows
 from provisioner.simulation.engine import state as engine
 from provisioner.simulation.rules import Rules
 
@@ -79,12 +80,7 @@ def new_state(
         deployments=_physics(deployments),
         instances=engine.new_instances(home, place, kinds[home], roles[home] == engine.MIXED),
         slots=np.zeros((len(home), MAX_BATCH), dtype=engine.SLOT),
-        requests=engine.new_requests(
-            requests.arrival_s,
-            requests.prompt_tokens,
-            requests.output_tokens,
-            requests.request_class,
-        ),
+        requests=_rows(requests),
         groups=_groups(roles, kinds, counts),
         trees=_trees(counts),
         share=shares,
@@ -93,6 +89,18 @@ def new_state(
         rules=_rules(rules, requests, window_s),
         counters=np.zeros(len(engine.COUNTERS), dtype=np.int64),
     )
+
+
+def _rows(requests: Requests) -> engine.Array:
+    records = np.zeros(len(requests), dtype=engine.REQUEST)
+    rows.fill(
+        records,
+        requests.arrival_s,
+        requests.prompt_tokens,
+        requests.output_tokens,
+        requests.request_class,
+    )
+    return records
 
 
 def _rules(rules: Rules, requests: Requests, window_s: tuple[float, float]) -> engine.Array:

@@ -9,8 +9,8 @@ import numpy as np
 from provisioner.domain.workload import FloatArray, IntArray
 from provisioner.metrics import e2e, tbt, ttft
 from provisioner.simulation.cluster import Requests, SimulatedPool, new_state
-from provisioner.simulation.engine import loop
-from provisioner.simulation.engine.state import COUNTERS, State
+from provisioner.simulation.engine import loop, rows
+from provisioner.simulation.engine.state import COUNTERS, Array, State
 from provisioner.simulation.rules import Rules
 
 
@@ -93,17 +93,20 @@ def simulate(
 
 
 def _records(state: State) -> Records:
-    requests = state.requests
-
+    times_s = np.empty((6, len(state.requests)))
+    numbers: Array = np.empty((4, len(state.requests)), dtype=np.int32)
+    rows.read(state.requests, times_s, numbers)
+    arrival_s, prompt_start_s, first_token_s, ready_s, token_start_s, finish_s = times_s
+    prompts, outputs, prompt_at, token_at = numbers
     return Records(
-        arrival_s=np.ascontiguousarray(requests["arrival_s"]),
-        prompt_tokens=np.ascontiguousarray(requests["prompt_tokens"]),
-        output_tokens=np.ascontiguousarray(requests["output_tokens"]),
-        prompt_start_s=np.ascontiguousarray(requests["prompt_start_s"]),
-        first_token_s=np.ascontiguousarray(requests["first_token_s"]),
-        ready_s=np.ascontiguousarray(requests["ready_s"]),
-        token_start_s=np.ascontiguousarray(requests["token_start_s"]),
-        finish_s=np.ascontiguousarray(requests["finish_s"]),
-        prompt_instance=np.ascontiguousarray(requests["prompt_at"]),
-        token_instance=np.ascontiguousarray(requests["token_at"]),
+        arrival_s=arrival_s,
+        prompt_tokens=prompts,
+        output_tokens=outputs,
+        prompt_start_s=prompt_start_s,
+        first_token_s=first_token_s,
+        ready_s=ready_s,
+        token_start_s=token_start_s,
+        finish_s=finish_s,
+        prompt_instance=prompt_at,
+        token_instance=token_at,
     )

@@ -64,16 +64,6 @@ def cut(state: State, m: int, now: float) -> None:
 
 
 @jit
-def growth_tokens(instances: Array, m: int, now: float) -> int:
-    """KV tokens that residents add up to the end of the iteration in progress, or in the next."""
-    if instances[m].running == 0:
-        return int(instances[m].count)
-    if instances[m].decoding == 0:
-        return 0
-    return int(instances[m].decoding * boundary(instances, m, now))
-
-
-@jit
 def room_tokens(state: State, m: int) -> int:
     """KV tokens that an instance has room for."""
     return state.deployments[state.instances[m].deployment].room_tokens
@@ -87,10 +77,18 @@ def held_tokens(requests: Array, r: int) -> int:
 
 @jit
 def has_room(state: State, m: int, tokens: int, now: float) -> bool:
-    """Whether so many KV tokens more fit an instance."""
+    """Whether so many KV tokens more fit an instance.
+
+    So do those that its residents add up to the end of the iteration in progress, or in the next.
+    """
     instances = state.instances
-    held = instances[m].used_tokens + growth_tokens(instances, m, now)
-    return bool(held + tokens <= room_tokens(state, m))
+    left = room_tokens(state, m) - instances[m].used_tokens - tokens
+    if instances[m].running == 0:
+        return bool(left >= instances[m].count)
+    growing = instances[m].decoding
+    if growing == 0 or left < growing or left >= growing * instances[m].planned:
+        return bool(left >= growing)
+    return bool(left >= growing * boundary(instances, m, now))
 
 
 @jit

@@ -5,8 +5,6 @@ At equal times arrivals come first, then transfers, then ends of blocks, each in
 
 from __future__ import annotations
 
-import math
-
 from provisioner.simulation.engine import batch, block, network, queues, routing
 from provisioner.simulation.engine.heap import cancel, schedule
 from provisioner.simulation.engine.jit import borrowed, entry, jit
@@ -16,7 +14,6 @@ from provisioner.simulation.engine.state import (
     NONE,
     PLAN_SHARES,
     WAITING,
-    Array,
     Heap,
     State,
 )
@@ -48,8 +45,6 @@ def run(state: State) -> None:
 @jit
 def _run(state: State) -> None:
     requests, heap = state.requests, state.heap
-    for r in range(len(requests)):
-        clear(requests, r)
     for m in range(len(state.instances)):
         routing.refresh(state, m)
     number = len(requests)
@@ -66,19 +61,6 @@ def _run(state: State) -> None:
             transferred(state, entity, now)
         else:
             end(state, entity - number, now)
-
-
-@jit
-def clear(requests: Array, r: int) -> None:
-    """Set what a request has before it arrives."""
-    requests[r].prompt_start_s, requests[r].first_token_s = math.inf, math.inf
-    requests[r].ready_s, requests[r].token_start_s = math.inf, math.inf
-    requests[r].finish_s, requests[r].left_bytes = math.inf, 0.0
-    requests[r].rate_bytes_per_s, requests[r].updated_s = 0.0, 0.0
-    requests[r].prompt_at, requests[r].token_at, requests[r].next = NONE, NONE, NONE
-    requests[r].made, requests[r].done_tokens, requests[r].phase = 0, 0, 0
-    for side in range(2):
-        requests[r].flow_next[side], requests[r].flow_last[side] = NONE, NONE
 
 
 @jit

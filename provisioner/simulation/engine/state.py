@@ -174,16 +174,6 @@ def new_instances(home: Array, place: Array, deployment: Array, mixed: Array) ->
     return instances
 
 
-def new_requests(
-    arrival_s: Array, prompt_tokens: Array, output_tokens: Array, request_class: Array
-) -> Array:
-    """Requests that have not arrived yet; the engine sets the other fields as it starts."""
-    requests = np.zeros(len(arrival_s), dtype=REQUEST)
-    requests["arrival_s"], requests["request_class"] = arrival_s, request_class
-    requests["prompt_tokens"], requests["output_tokens"] = prompt_tokens, output_tokens
-    return requests
-
-
 def new_heap(requests: int, instances: int) -> Heap:
     """An empty heap; an event of request r is entity r, of instance m entity requests + m."""
     most = requests + instances
