@@ -30,6 +30,8 @@ MOST_REQUESTS = 20_000_000
 """Most requests of a run; ten million take some 4 GB."""
 _SPREAD = 6.0
 """Standard deviations of the number of arrivals that are drawn beyond its mean."""
+_BLOCK = 50_000
+"""Requests whose lengths are drawn at a time: what a processor keeps in its cache."""
 _GAPS, _LENGTHS, _SHIFTS, _THINNING = range(4)
 
 
@@ -126,7 +128,11 @@ def _poisson(workload: Workload, key: list[int], duration_s: float, factor: floa
         whole = workload.trace
         chosen = (draws.random(len(arrival_s)) * len(whole.arrival_s)).astype(np.int64)
         return Trace(arrival_s, whole.prompt_tokens[chosen], whole.output_tokens[chosen])
-    prompts, outputs = draw_lengths(workload.histogram, draws.random((len(arrival_s), 4)))
+    prompts, outputs = np.empty((2, len(arrival_s)), dtype=np.int64)
+    for start in range(0, len(arrival_s), _BLOCK):
+        block = slice(start, min(start + _BLOCK, len(arrival_s)))
+        uniform = draws.random((block.stop - start, 4))
+        prompts[block], outputs[block] = draw_lengths(workload.histogram, uniform)
     return Trace(arrival_s, prompts, outputs)
 
 
