@@ -121,7 +121,9 @@ def _poisson(workload: Workload, key: list[int], duration_s: float, factor: floa
     rate = workload.rate_per_s * factor
     mean = rate * duration_s
     most = math.ceil(mean + _SPREAD * math.sqrt(mean) + _SPREAD**2)
-    arrival_s = np.cumsum(_generator(key, _GAPS).exponential(size=most)) / rate
+    arrival_s = _generator(key, _GAPS).exponential(size=most)
+    np.cumsum(arrival_s, out=arrival_s)
+    arrival_s /= rate
     arrival_s = arrival_s[: np.searchsorted(arrival_s, duration_s)]
     draws = _generator(key, _LENGTHS)
     if workload.trace is not None:

@@ -1,4 +1,4 @@
-"""Requests into the engine's rows and out of them, in one pass over the memory each."""
+"""Requests into the engine's rows, in one pass over the memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,3 @@ def fill(
         requests[r].made, requests[r].done_tokens, requests[r].phase = 0, 0, 0
         for side in range(2):
             requests[r].flow_next[side], requests[r].flow_last[side] = NONE, NONE
-
-
-@entry
-def read(requests: Array, times_s: Array, numbers: Array) -> None:
-    """Copy times (6 x requests) and whole numbers (4 x requests) out of the rows, in this order."""
-    for r in range(len(requests)):
-        times_s[0, r], times_s[1, r] = requests[r].arrival_s, requests[r].prompt_start_s
-        times_s[2, r], times_s[3, r] = requests[r].first_token_s, requests[r].ready_s
-        times_s[4, r], times_s[5, r] = requests[r].token_start_s, requests[r].finish_s
-        numbers[0, r], numbers[1, r] = requests[r].prompt_tokens, requests[r].output_tokens
-        numbers[2, r], numbers[3, r] = requests[r].prompt_at, requests[r].token_at
