@@ -13,7 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from provisioner.api import Judgement, Outcome, load_scenario, plan, simulate
+    from provisioner.api import (
+        Judgement,
+        Outcome,
+        SideBySide,
+        compare,
+        load_scenario,
+        plan,
+        simulate,
+    )
     from provisioner.domain.scenario import Scenario
     from provisioner.errors import InputError, ProvisionerError, UsageError
 
@@ -24,7 +32,9 @@ __all__ = [
     "Outcome",
     "ProvisionerError",
     "Scenario",
+    "SideBySide",
     "UsageError",
+    "compare",
     "load_scenario",
     "plan",
     "simulate",
@@ -33,6 +43,8 @@ __all__ = [
 _HOMES = {
     "Judgement": "provisioner.api",
     "Outcome": "provisioner.api",
+    "SideBySide": "provisioner.api",
+    "compare": "provisioner.api",
     "load_scenario": "provisioner.api",
     "plan": "provisioner.api",
     "simulate": "provisioner.api",

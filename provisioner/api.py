@@ -9,7 +9,7 @@ made by hand is checked by pydantic as it is made, and raises pydantic's `Valida
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,6 +19,7 @@ import pandas as pd
 
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import Simulated
+from provisioner.domain.comparison import Comparison
 from provisioner.domain.plan import Plan, Pool
 from provisioner.domain.result import PlanResult, Reason, SloVerdict
 from provisioner.domain.scenario import Scenario
@@ -29,6 +30,8 @@ from provisioner.inputs.explain import describe
 from provisioner.inputs.resolve import resolve
 from provisioner.inputs.scenarios import apply_changes, parse_scenario, read_scenario_data
 from provisioner.reporting import files
+from provisioner.reporting.comparison import COLUMNS as COMPARE_COLUMNS
+from provisioner.reporting.comparison import comparison_record, save_comparison
 from provisioner.reporting.records import pool_record, result_record
 from provisioner.reporting.simulation import (
     POOL_COLUMNS,
@@ -36,7 +39,7 @@ from provisioner.reporting.simulation import (
     save_simulated,
     simulated_record,
 )
-from provisioner.search import named
+from provisioner.search import comparison, named
 from provisioner.search.find import Progress
 from provisioner.search.judged import TRAFFIC, Traffic
 from provisioner.search.run import run
@@ -159,6 +162,46 @@ class Judgement:
         save_simulated(self.result, self.case, where, dict(self.settings), force=force)
 
 
+@dataclass(frozen=True, repr=False)
+class SideBySide:
+    """Designs planned for one scenario, the best of all last."""
+
+    comparison: Comparison
+    case: Case
+
+    def __repr__(self) -> str:
+        """Return the rows in one line; all of them are in `to_frame`."""
+        rows = ", ".join(f"{row.name}: {_short(row.result)}" for row in self.comparison.rows)
+        return f"<SideBySide {rows}>"
+
+    @property
+    def results(self) -> dict[str, PlanResult]:
+        """Each design's answer."""
+        return {row.name: row.result for row in self.comparison.rows}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison with the keys of the command line's JSON."""
+        return comparison_record(self.comparison)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per design, with the columns of `compare.csv`."""
+        return pd.DataFrame(self.to_dict()["items"], columns=list(COMPARE_COLUMNS))
+
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the comparison's files into a new folder.
+
+        Raises
+        ------
+        InputError
+            Where the folder exists and ``force`` is not given, or it cannot be written.
+        """
+        save_comparison(self.comparison, self.case, _path(folder, "folder"), force=force)
+
+
+def _short(result: PlanResult) -> str:
+    return result.status if result.plan is None else f"{result.plan.machines} machines"
+
+
 def load_scenario(
     path: str | PathLike[str] | None = None, changes: Mapping[str, Any] | None = None
 ) -> Scenario:
@@ -206,6 +249,41 @@ def plan(scenario: Scenario, progress: Progress = lambda _: None) -> Outcome:
         raise _wrong("progress", "a function of one sentence", progress)
     case = resolve(scenario)
     return Outcome(run(case, progress), case)
+
+
+def compare(
+    scenario: Scenario,
+    designs: Sequence[str] = (),
+    baseline: str | None = None,
+    progress: Progress = lambda _: None,
+) -> SideBySide:
+    """Plan designs side by side, and the best of all, which is the scenario's own designs'.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    designs : sequence of str, optional
+        Designs to compare; by default the named ones whose machine types are candidates.
+    baseline : str, optional
+        What the others are compared with: a design, or ``optimum``.
+    progress : callable, optional
+        Called with a short sentence whenever the search moves on.
+
+    Raises
+    ------
+    InputError
+        Where an argument is of the wrong kind, or a name does not exist.
+    StoppedError
+        Where the time limit comes before the best of all has any plan.
+    """
+    if not isinstance(scenario, Scenario):
+        raise _wrong("scenario", "a Scenario, as of load_scenario,", scenario)
+    if not callable(progress):
+        raise _wrong("progress", "a function of one sentence", progress)
+    if isinstance(designs, str) or not all(isinstance(name, str) for name in designs):
+        raise _wrong("designs", "a list of names", designs)
+    case = resolve(scenario)
+    return SideBySide(comparison.compare(case, tuple(designs), baseline, progress), case)
 
 
 def simulate(

@@ -8,6 +8,7 @@ from typing import Any
 
 from provisioner.cli import hardware, workload
 from provisioner.cli.app import app
+from provisioner.cli.compare import compare
 from provisioner.cli.output import abandon_streams, prepare_streams, report_error
 from provisioner.cli.plan import plan
 from provisioner.cli.simulate import simulate
@@ -17,6 +18,7 @@ __all__ = ["main"]
 
 app.command()(plan)
 app.command()(simulate)
+app.command()(compare)
 app.add_typer(hardware.app)
 app.add_typer(workload.app)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from provisioner.cli import options as o
 from provisioner.cli.app import Changes, Force, Json, path
 from provisioner.cli.output import say, show, uninterrupted
 from provisioner.errors import InputError, UsageError
@@ -18,14 +19,9 @@ if TYPE_CHECKING:
     from provisioner.domain.cluster import NamedCluster, Simulated
     from provisioner.search.judged import Traffic
 
-_TRAFFIC, _SUPPLY, _JUDGE, _RUN = "Traffic", "Machines", "Judging", "Run"
 _SIMULATION = ("duration_s", "warmup_s", "seeds", "arrivals")
 _SETTINGS = ("traffic", "chunk_tokens", "compatible")
 _LONGEST_S = 1e18
-
-
-def _option(panel: str, help_: str, metavar: str, *names: str, **how: Any) -> Any:
-    return typer.Option(*names, help=help_, rich_help_panel=panel, metavar=metavar, **how)
 
 
 def simulate(
@@ -40,64 +36,44 @@ def simulate(
     ] = None,
     machines: Annotated[
         list[str] | None,
-        _option(
-            _SUPPLY,
+        o.option(
+            o.SUPPLY,
             "Machines of a pool: role prompt, token or mixed; without /tpN the largest tensor "
             "parallelism that is measured. May be repeated.",
             "ROLE:MACHINE/tpN=COUNT",
         ),
     ] = None,
-    existing: Annotated[
-        list[str] | None, _option(_SUPPLY, "All machines already owned.", "NAME=COUNT")
-    ] = None,
-    prices: Annotated[str | None, _option(_SUPPLY, "A price list.", "NAME")] = None,
-    model: Annotated[str | None, _option(_TRAFFIC, "The model to serve.", "NAME")] = None,
-    workload: Annotated[
-        list[str] | None, _option(_TRAFFIC, "A stored workload; may be repeated.", "NAME=RATE")
-    ] = None,
+    existing: o.Existing = None,
+    prices: o.Prices = None,
+    model: o.ModelName = None,
+    workload: o.Workloads = None,
     trace: Annotated[
         list[str] | None,
-        _option(
-            _TRAFFIC,
+        o.option(
+            o.TRAFFIC,
             "A request trace, replayed whole and once unless --duration is given.",
             "FILE",
         ),
     ] = None,
     rate: Annotated[
         str | None,
-        _option(
-            _TRAFFIC,
+        o.option(
+            o.TRAFFIC,
             "Requests per second, to which a trace is compressed; or peak_60s of a trace.",
             "RATE",
         ),
     ] = None,
-    speedup: Annotated[
-        str | None, _option(_TRAFFIC, "Times the trace's own rate.", "NUMBER")
-    ] = None,
-    prompt_tokens: Annotated[str | None, _option(_TRAFFIC, "Fixed prompt length.", "COUNT")] = None,
-    output_tokens: Annotated[
-        str | None, _option(_TRAFFIC, "Fixed output length, first token included.", "COUNT")
-    ] = None,
-    growth: Annotated[str | None, _option(_TRAFFIC, "Multiplies all demand.", "NUMBER")] = None,
-    slo: Annotated[
-        list[str] | None,
-        _option(_TRAFFIC, "Named latency limits, of all or of one workload.", "NAME|WORKLOAD=NAME"),
-    ] = None,
-    scheduler: Annotated[
-        str | None, _option(_JUDGE, "auto, colocated, split or mixed-pool.", "NAME")
-    ] = None,
-    router: Annotated[
-        str | None,
-        _option(
-            _JUDGE,
-            "expected-finish, shortest-queue, or plan-shares of a saved plan.",
-            "NAME",
-        ),
-    ] = None,
+    speedup: o.Speedup = None,
+    prompt_tokens: o.PromptTokens = None,
+    output_tokens: o.OutputTokens = None,
+    growth: o.Growth = None,
+    slo: o.Slos = None,
+    scheduler: o.Scheduler = None,
+    router: o.Router = None,
     chunk_tokens: Annotated[
         int | None,
-        _option(
-            _JUDGE,
+        o.option(
+            o.JUDGE,
             "Colocated machines do prompts in chunks: most tokens of a batch.",
             "COUNT",
             min=1,
@@ -106,29 +82,22 @@ def simulate(
     ] = None,
     duration_s: Annotated[
         str | None,
-        _option(
-            _JUDGE,
+        o.option(
+            o.JUDGE,
             "Length of a run, in s; of a trace, a window of it per seed.",
             "NUMBER",
             "--duration",
         ),
     ] = None,
-    warmup_s: Annotated[
-        str | None, _option(_JUDGE, "Cut from its start, in s.", "NUMBER", "--warmup")
-    ] = None,
-    seeds: Annotated[str | None, _option(_JUDGE, "Number of runs.", "COUNT")] = None,
-    arrivals: Annotated[
-        str | None, _option(_JUDGE, "poisson, or replay of a trace.", "NAME")
-    ] = None,
+    warmup_s: o.Warmup = None,
+    seeds: o.Seeds = None,
+    arrivals: o.Arrivals = None,
     compatible: Annotated[
         str | None,
-        _option(_JUDGE, "Follow another simulator's rules instead: splitwise-sim.", "NAME"),
+        o.option(o.JUDGE, "Follow another simulator's rules instead: splitwise-sim.", "NAME"),
     ] = None,
     changes: Changes = None,
-    out: Annotated[
-        Path | None,
-        _option(_RUN, "Write the run's files into a new folder.", "FOLDER", "--out", parser=path),
-    ] = None,
+    out: o.Out = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

@@ -24,18 +24,11 @@ from provisioner.domain.base import (
     by_shape,
     refuse_repeats,
 )
+from provisioner.domain.designs import Design
 from provisioner.domain.slo import Slo
 from provisioner.domain.workload import MAX_LENGTH
 
 DEFAULT_PRICES = "aws-2026-11"
-
-Design = Literal["split", "mixed", "hybrid"]
-DESIGN_ROLES: dict[str, tuple[Role, ...]] = {
-    "split": (Role.PROMPT, Role.TOKEN),
-    "mixed": (Role.MIXED,),
-    "hybrid": (Role.PROMPT, Role.TOKEN, Role.MIXED),
-}
-"""Roles that the machines of each design may take."""
 
 PEAK_RATE = re.compile(r"^peak_([1-9]\d{0,5})s$")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from provisioner.domain.case import Case
+from provisioner.domain.designs import roles_of, types_of
 from provisioner.domain.machine import Machine
 from provisioner.domain.model import Model
 from provisioner.domain.profile import Profile
-from provisioner.domain.scenario import DESIGN_ROLES, Override, Scenario, WorkloadEntry
+from provisioner.domain.scenario import Override, Scenario, WorkloadEntry
 from provisioner.domain.slo import Slo
 from provisioner.domain.workload import LengthHistogram, Workload
 from provisioner.errors import InputError, unknown_name
@@ -45,6 +46,7 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
     stored = tuple(hardware.read_machine(entry, "hardware") for entry in scenario.hardware)
     machines = hardware.price_machines(stored, price_list)
     _check_hardware_names(scenario, machines)
+    _check_designs(scenario, machines)
     _check_bounded(scenario, machines)
     workloads, notes = _workloads(scenario, model, folder)
     references = _references(model, workloads)
@@ -83,6 +85,18 @@ def _check_hardware_names(scenario: Scenario, machines: tuple[Machine, ...]) -> 
     for where, name in others:
         if name not in known:
             raise unknown_name("hardware", name, known, where)
+
+
+def _check_designs(scenario: Scenario, machines: tuple[Machine, ...]) -> None:
+    """Refuse a design that prescribes a machine type which is no candidate."""
+    chosen = [machine.name for machine in machines]
+    for design in scenario.designs:
+        for name in types_of(design):
+            if name not in chosen:
+                raise InputError(
+                    f"designs: {design} needs {name}, which hardware does not name (it names "
+                    f"{', '.join(chosen)})"
+                )
 
 
 def _check_bounded(scenario: Scenario, machines: tuple[Machine, ...]) -> None:
@@ -136,7 +150,7 @@ def _choice_notes(scenario: Scenario) -> Iterator[str]:
         others = set(catalogue.stored(hardware.MACHINES)) - set(scenario.hardware_names)
         if others:
             yield f"not candidates, as hardware does not name them: {', '.join(sorted(others))}"
-    roles = {role for design in scenario.designs for role in DESIGN_ROLES[design]}
+    roles = {role for design in scenario.designs for role in roles_of(design)}
     for role, count in scenario.spares.items():
         if count and role not in roles:
             yield f"spares: no design that is planned has machines in the {role.value} role"

@@ -17,7 +17,7 @@ from provisioner.capacity.guide import Guide
 from provisioner.capacity.targets import resolve_targets
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
-from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.domain.designs import allows, roles_of
 from provisioner.errors import StoppedError
 from provisioner.planning.balance import balanced
 from provisioner.planning.objective import Objective
@@ -157,10 +157,10 @@ def _tie_broken(search: Search, best: list[Found], deadline: float) -> Found:
 def programs(search: Search) -> Iterator[tuple[str, int, Problem]]:
     """Yield every program worth solving: (design, budget, problem)."""
     for design in search.case.scenario.designs:
-        roles = DESIGN_ROLES[design]
         kept: list[tuple[int, tuple[Candidate, ...]]] = []
         for budget in search.guide.budgets:
-            candidates = search.guide.candidates(roles, budget)
+            every = search.guide.candidates(roles_of(design), budget)
+            candidates = tuple(c for c in every if allows(design, c.role, c.machine.name))
             if not serves_all(candidates, search.guide):
                 continue
             if not any(_covers(other, candidates) for _, other in kept):

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from provisioner.capacity.demand import Demand
 from provisioner.domain.base import Role
-from provisioner.domain.scenario import DESIGN_ROLES, Limits
+from provisioner.domain.designs import roles_of
+from provisioner.domain.scenario import Limits
 from provisioner.errors import InputError
 from provisioner.performance.deployment import Deployment
 from provisioner.search.find import Progress, Search
@@ -18,9 +19,6 @@ from provisioner.search.trials import Allowance, Place, Trials, scheduler_of
 from provisioner.search.unit_costs import cheapest_budget
 from provisioner.simulation.arrivals import offer
 from provisioner.simulation.trial import Trial, new_trial
-
-_SCHEDULERS_OF = {"split": ("split", "mixed-pool"), "mixed": ("colocated",)}
-"""Schedulers that fit a design; `hybrid` has but its own."""
 
 
 @dataclass
@@ -133,5 +131,5 @@ def designs_of(search: Search) -> tuple[list[str], list[str]]:
 
 def schedulers_of(design: str) -> tuple[str, ...]:
     """Schedulers that can run a design."""
-    roles = frozenset[Role](DESIGN_ROLES[design])
-    return _SCHEDULERS_OF.get(design, (scheduler_of(roles),))
+    fitting = scheduler_of(frozenset[Role](roles_of(design)))
+    return ("split", "mixed-pool") if fitting == "split" else (fitting,)

@@ -15,7 +15,7 @@ from provisioner.capacity.demand import Demand
 from provisioner.capacity.targets import Targets, resolve_targets
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
-from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.domain.designs import allows, roles_of
 from provisioner.domain.workload import IntArray, LengthHistogram
 from provisioner.performance.deployment import Deployment
 from provisioner.planning.problem import Problem
@@ -46,8 +46,13 @@ class Space:
 
 def space_of(search: Search, design: str, trial: Trial, theta: float) -> Space:
     """Prepare a design for a trial at ``theta`` times the demand."""
-    roles = DESIGN_ROLES[design]
-    every = tuple((role, d) for role in roles for d in search.guide.deployments)
+    roles = roles_of(design)
+    every = tuple(
+        (role, deployment)
+        for role in roles
+        for deployment in search.guide.deployments
+        if allows(design, role, deployment.machine.name)
+    )
     tried = {_name(*every[i]) for i in worth_trying(every, search.case.scenario)}
     from_s, until_s = trial.window_s
     demand, candidates = bounding_candidates(

@@ -8,7 +8,8 @@ import numpy as np
 from provisioner.capacity.targets import references_of
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
-from provisioner.domain.scenario import DESIGN_ROLES, Scenario
+from provisioner.domain.designs import roles_of
+from provisioner.domain.scenario import Scenario
 from provisioner.inputs.resolve import resolve
 from provisioner.performance.deployment import Deployment
 from provisioner.search.find import prepare
@@ -74,7 +75,7 @@ def random_fields(seed: int) -> dict:
 def kinds_of(case: Case, design: str) -> Kinds:
     """Every deployment in every role of a design."""
     deployments = prepare(case).guide.deployments
-    return tuple((role, d) for role in DESIGN_ROLES[design] for d in deployments)
+    return tuple((role, d) for role in roles_of(design) for d in deployments)
 
 
 def scheduler_of(roles: set[Role]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 import provisioner.search.find as module
 from provisioner.domain.base import Role
-from provisioner.domain.scenario import DESIGN_ROLES
+from provisioner.domain.designs import roles_of
 from provisioner.errors import InputError, StoppedError
 from provisioner.planning.solve import violations
 from provisioner.search.find import find, programs
@@ -96,7 +96,7 @@ def test_dominated_budgets_add_nothing():
         search.objective.value(p, module.solve(p, search.objective, 60).solution)
         for design in search.case.scenario.designs
         for budget in search.guide.budgets
-        for candidates in [search.guide.candidates(DESIGN_ROLES[design], budget)]
+        for candidates in [search.guide.candidates(roles_of(design), budget)]
         if module.serves_all(candidates, search.guide)
         for p in [search.problem(candidates)]
     )
