@@ -80,4 +80,5 @@ def _machines(prices: str | None, changes: list[str] | None) -> Any:
     changed = scenarios.apply_changes(data, scenarios.parse_changes(changes or []))
     scenario = scenarios.parse_scenario(changed, "hardware")
     machines = tuple(hardware.read_machine(entry, "hardware") for entry in scenario.hardware)
-    return machines, hardware.read_price_list(scenario.prices, "prices")
+    price_list = hardware.read_price_list(scenario.prices, "prices")
+    return hardware.with_budgets(machines, price_list, scenario.hardware), price_list

@@ -133,16 +133,29 @@ class Price(Noun):
     certainty: Literal["H", "M", "L"] = "M"
 
 
+class PowerBudget(Noun):
+    """Power that a site reserves for a machine of a type, in place of the machine's own figure."""
+
+    machine: Name
+    provisioned_power_w: Positive
+    source: Annotated[str, Field(min_length=1)]
+
+
 class PriceList(Noun):
-    """A named, dated list of prices in US dollars; the answer may flip with the list."""
+    """A named, dated list of prices in US dollars; the answer may flip with the list.
+
+    ``powers`` goes with it where a published comparison has power budgets of its own.
+    """
 
     name: Name
     date: Date
     currency: Literal["USD"]
     note: str = ""
     prices: Annotated[tuple[Price, ...], Field(min_length=1)]
+    powers: tuple[PowerBudget, ...] = ()
 
     @model_validator(mode="after")
     def _one_price_each(self) -> Self:
         refuse_repeats("prices", [price.hardware for price in self.prices])
+        refuse_repeats("powers", [power.machine for power in self.powers])
         return self

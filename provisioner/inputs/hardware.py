@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from provisioner.domain.base import Phase, Quality
-from provisioner.domain.machine import Machine, PriceList
+from provisioner.domain.machine import Machine, PowerBudget, PriceList, Provenance
 from provisioner.domain.model import Model
 from provisioner.domain.profile import PowerPoint, Profile, PromptPoint, TokenPoint
 from provisioner.domain.scenario import Override
@@ -148,6 +149,28 @@ def price_machines(machines: tuple[Machine, ...], prices: PriceList) -> tuple[Ma
         else m.model_copy(update={"usd_per_hour": rents[m.hardware]})
         for m in machines
     )
+
+
+def with_budgets(
+    machines: tuple[Machine, ...], prices: PriceList, entries: Iterable[str | Override]
+) -> tuple[Machine, ...]:
+    """Machine types with a price list's power budgets, where entries do not state their power."""
+    stated = {
+        entry.name
+        for entry in entries
+        if isinstance(entry, Override) and "provisioned_power_w" in (entry.model_extra or {})
+    }
+    budgets = {power.machine: power for power in prices.powers if power.machine not in stated}
+    return tuple(_budgeted(m, budgets[m.name]) if m.name in budgets else m for m in machines)
+
+
+def _budgeted(machine: Machine, power: PowerBudget) -> Machine:
+    origin = Provenance(quality=Quality.PUBLISHED, source=power.source)
+    changes = {
+        "provisioned_power_w": power.provisioned_power_w,
+        "sources": {**machine.sources, "provisioned_power_w": origin},
+    }
+    return machine.model_copy(update=changes)
 
 
 def profile_paths(model: str, accelerator: str) -> tuple[Path, Path] | None:

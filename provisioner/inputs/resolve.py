@@ -44,7 +44,9 @@ def resolve(scenario: Scenario, folder: Path | None = None) -> Case:
     model = hardware.read_model(scenario.model, "model")
     price_list = hardware.read_price_list(scenario.prices, "prices")
     stored = tuple(hardware.read_machine(entry, "hardware") for entry in scenario.hardware)
-    machines = hardware.price_machines(stored, price_list)
+    machines = hardware.price_machines(
+        hardware.with_budgets(stored, price_list, scenario.hardware), price_list
+    )
     _check_hardware_names(scenario, machines)
     _check_designs(scenario, machines)
     _check_bounded(scenario, machines)

@@ -119,7 +119,7 @@ def test_flags_are_written_as_the_keys():
         if name in NOT_OF_THE_SCENARIO - {"out", "force"}:
             continue
         written = f"--{name.replace('_', '-')}"
-        assert param.opts == [written.removesuffix("-s") if name.endswith("_s") else written]
+        assert param.opts[:1] == [written.removesuffix("-s") if name.endswith("_s") else written]
 
 
 @pytest.mark.parametrize("flag", ONE_EACH)

@@ -26,12 +26,14 @@ IDS = [" ".join(path) or "provisioner" for path, _ in ALL]
 
 
 def words(text):
-    return text.replace("\u2502", " ").split()
+    return text.replace("\u2502", " ").replace(",", " ").split()
 
 
 def test_the_commands():
     assert {" ".join(path) for path, _ in ALL} >= {
         "plan",
+        "simulate",
+        "compare",
         "hardware",
         "hardware list",
         "hardware show",

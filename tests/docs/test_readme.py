@@ -48,9 +48,10 @@ def test_commands_are_accepted(command, monkeypatch, tmp_path):
         run_cli(cli, monkeypatch, "provisioner workload import requests.csv --name chat")
     if "simulate results/example" in command:
         run_cli(cli, monkeypatch, "provisioner plan --rate 1 --out results/example")
-    monkeypatch.setattr(
-        "provisioner.search.run.run", lambda case, _: seen.append(case) or stopped(case)
-    )
+    for module in ("run", "comparison"):
+        monkeypatch.setattr(
+            f"provisioner.search.{module}.run", lambda case, _: seen.append(case) or stopped(case)
+        )
     run_cli(cli, monkeypatch, command.split(">")[0])
     assert seen or " workload " in command or " simulate " in command
 

@@ -20,6 +20,7 @@ from provisioner.inputs.hardware import (
     read_price_list,
     read_profiles,
     read_slo,
+    with_budgets,
 )
 
 PROMPT = {
@@ -199,6 +200,28 @@ def test_a_capped_machine_costs_what_its_hardware_costs():
         (read_machine("dgx-h100-cap70"), read_machine("dgx-h100")), prices
     )
     assert capped.usd_per_hour == whole.usd_per_hour == 55.04
+
+
+def test_power_budgets_of_a_list_take_the_place_of_the_machines_own():
+    """Of 44 units for an H100 server, an A100 server has 24.8 and a capped one 30.8."""
+    prices = read_price_list("splitwise-paper")
+    names = ("dgx-a100", "dgx-h100", "dgx-h100-cap70")
+    machines = with_budgets(tuple(map(read_machine, names)), prices, names)
+    a100, h100, capped = (machine.provisioned_power_w for machine in machines)
+    assert a100 / h100 == pytest.approx(24.8 / 44, rel=1e-6)
+    assert capped / h100 == pytest.approx(30.8 / 44)
+    assert "24.8 of 44" in machines[0].origins["provisioned_power_w"].source
+    assert 40 * h100 // a100 == 70  # the paper's counts at equal power
+    rents = [machine.price_usd_per_hour for machine in price_machines(machines, prices)]
+    assert 40 * rents[1] // rents[0] == 86  # and at equal cost
+
+
+def test_power_that_a_scenario_states_stays():
+    entry = Override(name="dgx-a100", provisioned_power_w=6000.0)
+    (machine,) = with_budgets((read_machine(entry),), read_price_list("splitwise-paper"), [entry])
+    assert machine.provisioned_power_w == 6000
+    other = read_price_list("aws-2026-11")
+    assert with_budgets((machine,), other, ["dgx-a100"]) == (machine,)
 
 
 def test_a_list_without_a_price_is_refused(machine_file):
