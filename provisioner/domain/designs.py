@@ -52,3 +52,10 @@ def allows(design: str, role: Role, machine: str) -> bool:
     """Whether a machine type may take a role in a design."""
     types = _DESIGNS[design]
     return role in types and types[role] in (None, machine)
+
+
+def machine_of(design: str, role: Role) -> str:
+    """Machine type that a named design prescribes for a role."""
+    machine = _DESIGNS[design][role]
+    assert machine is not None, f"{design} prescribes none"
+    return machine

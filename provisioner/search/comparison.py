@@ -6,24 +6,20 @@ than a named design has, that design's plan is taken.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import get_args
 
-from provisioner.capacity.targets import references_of
 from provisioner.domain.case import Case
 from provisioner.domain.comparison import Compared, Comparison
 from provisioner.domain.designs import NAMED_DESIGNS, Design, roles_of, types_of
 from provisioner.domain.result import PlanResult
 from provisioner.errors import InputError, StoppedError, unknown_name
 from provisioner.planning.objectives import BY_NAME
-from provisioner.search.find import Progress, prepare
-from provisioner.search.highest import Demands
+from provisioner.search.find import Progress
+from provisioner.search.headroom import highest_rate
 from provisioner.search.run import run
-from provisioner.search.setting import Setting, schedulers_of
-from provisioner.search.space import Space
-from provisioner.search.trials import Allowance, OutOfTimeError
+from provisioner.search.setting import schedulers_of
 
 OPTIMUM = "optimum"
 """Name of the best of all."""
@@ -146,11 +142,11 @@ def _best_of(case: Case, best: Compared, rows: list[Compared]) -> Compared:
     if not planned:
         return best
     highest = BY_NAME[case.scenario.objective].MAXIMIZE
-    winner = (max if highest else min)(planned, key=lambda row: _value(row.result))
+    winner = (max if highest else min)(planned, key=lambda row: value_of(row.result))
     return replace(winner, name=OPTIMUM)
 
 
-def _value(result: PlanResult) -> float:
+def value_of(result: PlanResult) -> float:
     """Value of the objective."""
     plan = result.plan
     assert plan is not None
@@ -175,18 +171,8 @@ def _highest_rate(case: Case, result: PlanResult, progress: Progress) -> float |
     plan = result.plan
     if plan is None:
         return None
-    search = prepare(case)
-    if search.objective.MAXIMIZE:
+    if BY_NAME[case.scenario.objective].MAXIMIZE:
         return plan.rate_per_s
+    working = [(p.role, p.machine, p.tensor_parallel, p.machines - p.spares) for p in plan.pools]
     limit_s = _HIGHEST_SHARE * case.scenario.time_limit_s
-    allowance = Allowance(time.monotonic() + limit_s)
-    setting = Setting(search, references_of(case), allowance, progress)
-    named = {(d.machine.name, d.tensor_parallel): d for d in search.guide.deployments}
-    places = tuple((p.role, named[p.machine, p.tensor_parallel]) for p in plan.pools)
-    space = Space(plan.design, places, search.problem(()), (1.0,) * len(places))
-    counts = tuple(pool.machines - pool.spares for pool in plan.pools)
-    try:
-        theta = Demands(setting, space).highest(counts, 1.0)
-    except OutOfTimeError:
-        return None
-    return None if theta is None else theta * search.guide.demand.total_rate_per_s
+    return highest_rate(case, working, 1.0, limit_s, progress)

@@ -1,0 +1,79 @@
+"""The paper's questions as scenarios: traffic, prices, and the limit or objective of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from provisioner.domain.case import Case
+from provisioner.domain.cluster import Simulated
+from provisioner.domain.machine import PriceList
+from provisioner.domain.scenario import Limits, Scenario, Simulation, WorkloadEntry
+from provisioner.inputs import hardware
+from provisioner.inputs.clusters import pools_of
+from provisioner.inputs.resolve import resolve
+from provisioner.reproduction.published import (
+    BUDGET_MACHINES,
+    BUDGET_TYPE,
+    FIXED_RATE_PER_S,
+    ISO_COST,
+    ISO_POWER,
+    LEAST_POWER,
+    MODEL,
+    PRICES,
+)
+from provisioner.search import named
+from provisioner.search.compatible import NAME as COMPATIBLE
+
+GRID_PER_S = 10.0
+"""Step of the rates that the paper and its simulator try [requests/s]."""
+COMPATIBLE_S = 120.0
+"""Length of a trace in compatible mode, as of those that the published simulator was run on [s]."""
+TIME_LIMIT_S = 120.0
+"""Most time for one plan [s]."""
+
+
+def scenario(workload: str, rate_per_s: float = FIXED_RATE_PER_S) -> Scenario:
+    """The paper's model, prices and power budgets with one workload at a rate."""
+    return Scenario(
+        model=MODEL,
+        workloads=(WorkloadEntry(name=workload, rate_per_s=rate_per_s),),
+        prices=PRICES,
+        time_limit_s=TIME_LIMIT_S,
+    )
+
+
+def asked(question: str, workload: str, design: str | None) -> Case:
+    """What the paper asks of a design, or of all machines where none is named."""
+    changes: dict[str, object] = {} if design is None else {"designs": (design,)}
+    if question == ISO_POWER:
+        changes |= {"maximize": "throughput", "limits": Limits(power_w=budget_w())}
+    elif question == ISO_COST:
+        changes |= {"maximize": "throughput", "limits": Limits(usd_per_hour=budget_usd_per_hour())}
+    else:
+        changes |= {"minimize": "power" if question == LEAST_POWER else "cost"}
+    return resolve(scenario(workload).model_copy(update=changes))
+
+
+def budget_w() -> float:
+    """Power of the machines that the budget is stated in [W]."""
+    powers = {p.machine: p.provisioned_power_w for p in _prices().powers}
+    return BUDGET_MACHINES * powers[BUDGET_TYPE]
+
+
+def budget_usd_per_hour() -> float:
+    """Rent of the machines that the budget is stated in [USD/h]."""
+    rents = {p.hardware: p.usd_per_hour for p in _prices().prices}
+    return BUDGET_MACHINES * rents[BUDGET_TYPE]
+
+
+def _prices() -> PriceList:
+    return hardware.read_price_list(PRICES)
+
+
+def judged_compatibly(
+    workload: str, pools: Mapping[tuple[str, str], int], rate_per_s: float
+) -> Simulated:
+    """Judge a cluster by the published simulator's rules, on a trace of its kind."""
+    simulation = Simulation(duration_s=COMPATIBLE_S, warmup_s=0.0, seeds=1)
+    given = scenario(workload, rate_per_s).model_copy(update={"simulation": simulation})
+    return named.simulate(given, pools_of(dict(pools)), compatible=COMPATIBLE)[0]

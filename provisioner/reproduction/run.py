@@ -1,0 +1,140 @@
+"""The whole reproduction: every published cluster judged twice, and the best of its design.
+
+Clusters are independent of each other, so they are spread over processes. The answers do not depend
+on how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from joblib import Parallel, delayed
+
+from provisioner.domain.base import Role
+from provisioner.domain.reproduction import (
+    Bill,
+    CompatibleBest,
+    Published,
+    Reproduced,
+    Reproduction,
+)
+from provisioner.domain.result import PlanResult
+from provisioner.inputs import hardware
+from provisioner.planning.objectives import BY_NAME
+from provisioner.reproduction.compatible import CompatibleJudge, best_within_budget, fits_budget
+from provisioner.reproduction.published import (
+    FIXED_RATE_PER_S,
+    ISO_COST,
+    ISO_POWER,
+    PRICES,
+    counts_of,
+    is_baseline,
+    pools_of,
+    published_clusters,
+)
+from provisioner.reproduction.questions import asked
+from provisioner.search.comparison import value_of
+from provisioner.search.headroom import highest_rate
+from provisioner.search.run import run
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many parts are done, how many there are, and the name of the last."""
+
+
+def reproduce(jobs: int = 1, progress: Progress = lambda *_: None) -> Reproduction:
+    """Judge and plan everything.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes; at least 1.
+    """
+    clusters = published_clusters()
+    questions = list(dict.fromkeys((c.question, c.workload) for c in clusters))
+    tasks = [
+        *(delayed(_numbered)(i, reproduced, cluster) for i, cluster in enumerate(clusters)),
+        *(delayed(_numbered)(len(clusters) + i, best_of_all, *q) for i, q in enumerate(questions)),
+    ]
+    names = [_name(cluster) for cluster in clusters]
+    names += [f"{question} {workload}, all machines" for question, workload in questions]
+    found: dict[int, object] = {}
+    for number, result in _spread(tasks, jobs):
+        found[number] = result
+        progress(len(found), len(tasks), names[number])
+    rows = tuple(found[i] for i in range(len(clusters)))
+    optima = {q: found[len(clusters) + i] for i, q in enumerate(questions)}
+    return _with_best_rows(Reproduction(rows, optima))  # type: ignore[arg-type] # by number
+
+
+def _spread(tasks: list[object], jobs: int) -> Iterator[tuple[int, object]]:
+    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+
+
+def _numbered(number: int, function: Callable[..., object], *arguments: object) -> object:
+    return number, function(*arguments)
+
+
+def _name(cluster: Published) -> str:
+    return f"{cluster.question} {cluster.workload} {cluster.design}"
+
+
+def reproduced(published: Published) -> Reproduced:
+    """Judge one cluster by both rules, and plan its design for its question."""
+    counts = counts_of(published)
+    judge = CompatibleJudge(published.workload, published.design)
+    guess = published.simulator_rate_per_s or published.paper_rate_per_s or FIXED_RATE_PER_S
+    compatible = judge.highest(counts, guess)
+    case = asked(published.question, published.workload, published.design)
+    sizes = {machine.name: machine.accelerators for machine in case.machines}
+    pools = pools_of(published.design, counts)
+    cluster = [(Role(role), name, sizes[name], n) for (role, name), n in pools.items()]
+    at_rate = published.question in (ISO_POWER, ISO_COST)
+    best = None
+    if at_rate and not is_baseline(published.design):
+        found, rate = best_within_budget(judge, published, compatible)
+        bill = bill_of(pools_of(published.design, found))
+        best = CompatibleBest(found, rate, bill, len({key[0] for key in judge.missed}))
+    return Reproduced(
+        published=published,
+        bill=bill_of(pools),
+        fits=not at_rate or fits_budget(published),
+        compatible_rate_per_s=compatible,
+        measured_rate_per_s=highest_rate(case, cluster),
+        compatible_best=best,
+        best=run(case),
+    )
+
+
+def best_of_all(question: str, workload: str) -> PlanResult:
+    """Plan a question over all designs and machine types."""
+    return run(asked(question, workload, None))
+
+
+def _with_best_rows(found: Reproduction) -> Reproduction:
+    """Where a search over everything ended with less than a design's, that design's plan stands."""
+    optima = {}
+    for (question, workload), result in found.optima.items():
+        own = [
+            row.best
+            for row in found.rows
+            if (row.published.question, row.published.workload) == (question, workload)
+        ]
+        planned = [r for r in (result, *own) if r.plan is not None]
+        most = max if BY_NAME[result.objective].MAXIMIZE else min
+        optima[question, workload] = most(planned, key=value_of) if planned else result
+    return Reproduction(found.rows, optima)
+
+
+def bill_of(pools: dict[tuple[str, str], int]) -> Bill:
+    """What a cluster takes at the paper's prices and power budgets."""
+    names = list(dict.fromkeys(name for _, name in pools))
+    prices = hardware.read_price_list(PRICES)
+    stored = tuple(hardware.read_machine(name) for name in names)
+    priced = hardware.price_machines(hardware.with_budgets(stored, prices, names), prices)
+    machines = {machine.name: machine for machine in priced}
+    return Bill(
+        machines=sum(pools.values()),
+        usd_per_hour=sum(machines[m].price_usd_per_hour * n for (_, m), n in pools.items()),
+        provisioned_power_w=sum(machines[m].provisioned_power_w * n for (_, m), n in pools.items()),
+        rack_units=sum(machines[m].rack_units * n for (_, m), n in pools.items()),
+    )
