@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from provisioner.cli import hardware, workload
+from provisioner.cli import hardware, reproduce, workload
 from provisioner.cli.app import app
 from provisioner.cli.compare import compare
 from provisioner.cli.output import abandon_streams, prepare_streams, report_error
@@ -19,6 +19,7 @@ __all__ = ["main"]
 app.command()(plan)
 app.command()(simulate)
 app.command()(compare)
+app.add_typer(reproduce.app)
 app.add_typer(hardware.app)
 app.add_typer(workload.app)
 

@@ -130,6 +130,29 @@ def progress(sentence: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"{sentence}: {text}")
 
 
+@contextlib.contextmanager
+def counted_progress(sentence: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show how much of a known number of parts is done, as `progress` does."""
+    if not sys.stderr.isatty() or _is_plain():
+        yield lambda *_: None
+        return
+    from rich.progress import (  # noqa: PLC0415 - costs start-up time
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    text = TextColumn("{task.description}")
+    columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
+        task = bar.add_task(sentence, total=None)
+        yield lambda done, total, last: bar.update(
+            task, completed=done, total=total, description=f"{sentence}: {last}"
+        )
+
+
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 

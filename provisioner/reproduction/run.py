@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from joblib import Parallel, delayed
 
 from provisioner.domain.base import Role
+from provisioner.domain.case import Case
 from provisioner.domain.reproduction import (
     Bill,
     CompatibleBest,
@@ -85,9 +86,7 @@ def reproduced(published: Published) -> Reproduced:
     guess = published.simulator_rate_per_s or published.paper_rate_per_s or FIXED_RATE_PER_S
     compatible = judge.highest(counts, guess)
     case = asked(published.question, published.workload, published.design)
-    sizes = {machine.name: machine.accelerators for machine in case.machines}
-    pools = pools_of(published.design, counts)
-    cluster = [(Role(role), name, sizes[name], n) for (role, name), n in pools.items()]
+    planned = run(case)
     at_rate = published.question in (ISO_POWER, ISO_COST)
     best = None
     if at_rate and not is_baseline(published.design):
@@ -96,13 +95,26 @@ def reproduced(published: Published) -> Reproduced:
         best = CompatibleBest(found, rate, bill, len({key[0] for key in judge.missed}))
     return Reproduced(
         published=published,
-        bill=bill_of(pools),
+        bill=bill_of(pools_of(published.design, counts)),
         fits=not at_rate or fits_budget(published),
         compatible_rate_per_s=compatible,
-        measured_rate_per_s=highest_rate(case, cluster),
+        measured_rate_per_s=_measured(case, published, planned),
         compatible_best=best,
-        best=run(case),
+        best=planned,
     )
+
+
+def _measured(case: Case, published: Published, planned: PlanResult) -> float | None:
+    """Highest rate of a published cluster; that of the plan where it is the same cluster."""
+    pools = pools_of(published.design, counts_of(published))
+    plan, guess = planned.plan, 1.0
+    if plan is not None and BY_NAME[planned.objective].MAXIMIZE:
+        if {(p.role.value, p.machine): p.machines for p in plan.pools} == pools:
+            return plan.rate_per_s
+        guess = plan.rate_per_s / FIXED_RATE_PER_S
+    sizes = {machine.name: machine.accelerators for machine in case.machines}
+    cluster = [(Role(role), name, sizes[name], n) for (role, name), n in pools.items()]
+    return highest_rate(case, cluster, guess)
 
 
 def best_of_all(question: str, workload: str) -> PlanResult:

@@ -109,7 +109,7 @@ class Climb:
         else:
             self.ruled_out = self.ruled_out.at_more(trials, theta / self.at)
         self.at = theta
-        return allowed_problem(space), self.ruled_out
+        return _ample_problem(space), self.ruled_out
 
     def _next(self, problem: Problem, ruled_out: RuledOut, theta: float) -> Counts | None:
         left_s = self.setting.allowance.left_s
@@ -133,11 +133,17 @@ class Climb:
 
 
 def allowed_problem(space: Space) -> Problem:
-    """The bounding program with free demand, and no more machines of a kind than limits allow."""
+    """The bounding program with free demand, and all machines that the limits allow."""
     problem = replace(space.problem, scale_demand=True)
+    return replace(problem, most=most_machines(replace(problem, most=None)))
+
+
+def _ample_problem(space: Space) -> Problem:
+    """The same with no more machines of a kind than are of use at the demand of the space."""
+    problem = allowed_problem(space)
     assert problem.most is not None
-    allowed = most_machines(replace(problem, most=None))
-    return replace(problem, most=tuple(map(min, problem.most, allowed)))
+    assert space.problem.most is not None
+    return replace(problem, most=tuple(map(min, space.problem.most, problem.most)))
 
 
 @dataclass(eq=False)

@@ -5,6 +5,7 @@ The program is made from the very requests that the judge counts, not from the n
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,9 +76,9 @@ def space_of(search: Search, design: str, trial: Trial, theta: float) -> Space:
 
 
 def _enough(search: Search, candidates: tuple[Candidate, ...], theta: float) -> list[int]:
-    """Per candidate, machines with which the guide serves all demand by it alone.
+    """Per candidate, machines that serve all demand alone, by the guide.
 
-    Where a kind cannot keep the SLO by the guide, as many as the weakest that can.
+    Where it says that a kind cannot keep the SLO, so many that every request has one for itself.
     """
     found: dict[tuple[Role, str], int] = {}
     for role in dict.fromkeys(c.role for c in candidates):
@@ -85,8 +86,25 @@ def _enough(search: Search, candidates: tuple[Candidate, ...], theta: float) -> 
             place = _name(able.role, able.deployment)
             enough = _enough_alone(search.guide.demand, able, theta)
             found[place] = min(found.get(place, enough), enough)
-    most = max(found.values(), default=1)
-    return [found.get(_name(c.role, c.deployment), most) for c in candidates]
+    return [
+        found.get(_name(c.role, c.deployment)) or _one_each(search, c, theta) for c in candidates
+    ]
+
+
+def _one_each(search: Search, candidate: Candidate, theta: float) -> int:
+    """Machines of which every request has an instance for itself while it is served."""
+    deployment, busy_s = candidate.deployment, 0.0
+    for workload in search.case.workloads:
+        lengths = workload.histogram
+        each_s = np.zeros(len(lengths.share))
+        if candidate.handles_prompts:
+            squared = lengths.prompt_sq_sum / lengths.requests
+            each_s += deployment.prompt_s(lengths.prompt_tokens, squared)
+        if candidate.handles_tokens:
+            token_s = deployment.alone_tbt_s(lengths.prompt_tokens, lengths.output_tokens)
+            each_s += (lengths.output_tokens - 1) * token_s
+        busy_s += workload.rate_per_s * float(lengths.share @ each_s)
+    return max(math.ceil(theta * busy_s / candidate.instances), 1)
 
 
 def _enough_alone(demand: Demand, candidate: Candidate, theta: float) -> int:

@@ -2,10 +2,21 @@
 
 import csv
 import importlib.util
+import io
 from pathlib import Path
 
 import pytest
 
+from provisioner.domain.reproduction import Reproduction
+from provisioner.reporting.files import table_text
+from provisioner.reporting.reproduction import (
+    BEST_COLUMNS,
+    CLUSTER_COLUMNS,
+    best_records,
+    cluster_record,
+)
+from provisioner.reproduction.published import published_clusters
+from provisioner.reproduction.run import reproduced
 from tests.simulation import reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -41,3 +52,103 @@ def test_the_summary_is_of_the_table(referee):
     kept = kept_lines()
     assert (FOLDER / "README.md").read_text(encoding="utf-8") == referee.readme(kept)
     assert all(line["slo_ok_published"] == line["slo_ok_ours"] for line in kept)
+
+
+SPLITWISE = ROOT / "results" / "splitwise"
+MADE_AGAIN = (
+    ("iso-power", "azure-conv", "baseline-h100"),
+    ("iso-power", "azure-code", "baseline-a100"),
+    ("iso-throughput-cost", "azure-conv", "splitwise-hh"),
+)
+"""Clusters of the reproduction that are judged and planned again."""
+
+
+def rows_in(name):
+    with (SPLITWISE / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def key_of(row):
+    return row["question"], row["workload"], row["design"]
+
+
+def as_cells(record, columns):
+    (row,) = csv.DictReader(io.StringIO(table_text(columns, [record])))
+    return row
+
+
+@pytest.mark.parametrize("key", MADE_AGAIN)
+def test_the_reproduction_is_current(key):
+    published = next(c for c in published_clusters() if key_of(vars(c)) == key)
+    again = reproduced(published)
+    (kept,) = (row for row in rows_in("clusters.csv") if key_of(row) == key)
+    assert as_cells(cluster_record(again), CLUSTER_COLUMNS) == kept, "stale: reproduce splitwise"
+    best = [row for row in rows_in("best.csv") if key_of(row) == key]
+    assert [as_cells(row, BEST_COLUMNS) for row in best_records(Reproduction((again,), {}))] == best
+
+
+def test_the_reproduction_is_complete():
+    clusters = rows_in("clusters.csv")
+    assert [key_of(row) for row in clusters] == [key_of(vars(c)) for c in published_clusters()]
+    optima = {key_of(row)[:2] for row in rows_in("best.csv") if row["design"] == "optimum"}
+    assert optima == {key_of(row)[:2] for row in clusters}
+
+
+def test_compatible_rates_are_within_a_step_of_the_published_simulators():
+    for row in rows_in("clusters.csv"):
+        if row["simulator_rate_per_s"]:
+            ours, theirs = (
+                float(row[f"{rule}_rate_per_s"]) for rule in ("compatible", "simulator")
+            )
+            assert abs(ours - theirs) <= 10, key_of(row)
+
+
+def test_the_best_serve_at_least_what_the_published_clusters_do():
+    """Under the same budget; in the measured physics to the step of 0.1 % that rates have."""
+    published = {key_of(row): row for row in rows_in("clusters.csv")}
+    for row in rows_in("best.csv"):
+        if row["design"] == "optimum" or not row["question"].startswith("iso-"):
+            continue
+        own = published[key_of(row)]
+        if own["fits_budget"] == "True" and "throughput" not in row["question"]:
+            rate = float(own[f"{row['rule']}_rate_per_s"])
+            assert float(row["rate_per_s"]) >= rate * (1 - 1.001e-3), key_of(row)
+
+
+def test_the_optimum_is_at_least_every_designs():
+    best = [row for row in rows_in("best.csv") if row["rule"] == "measured"]
+    optima = {key_of(row)[:2]: row for row in best if row["design"] == "optimum"}
+    for row in best:
+        optimum = optima[key_of(row)[:2]]
+        key = {
+            "iso-throughput-power": "provisioned_power_w",
+            "iso-throughput-cost": "usd_per_hour",
+        }.get(row["question"], "rate_per_s")
+        more, less = (optimum, row) if key == "rate_per_s" else (row, optimum)
+        assert float(more[key]) >= float(less[key]) * (1 - 1e-9), key_of(row)
+
+
+def test_headlines_are_ratios_of_the_tables():
+    clusters = {key_of(row): row for row in rows_in("clusters.csv")}
+    for row in rows_in("headlines.csv"):
+        one, base = (
+            clusters[row["question"], "azure-conv", row[key]] for key in ("design", "baseline")
+        )
+        if row["ratio"] == "throughput":
+            for rule in ("paper", "compatible", "measured"):
+                key = f"{rule}_rate_per_s"
+                assert float(row[rule]) == pytest.approx(float(one[key]) / float(base[key]))
+        else:
+            key = {"cost": "usd_per_hour", "power": "provisioned_power_w"}[row["ratio"]]
+            assert float(row["measured"]) == pytest.approx(float(one[key]) / float(base[key]))
+
+
+def test_the_page_has_the_numbers_of_the_tables():
+    page = (SPLITWISE / "README.md").read_text(encoding="utf-8")
+    for row in rows_in("clusters.csv"):
+        start = f"| {row['design']} | {row['prompt_machines']}"
+        lines = [line for line in page.splitlines() if line.startswith(start)]
+        assert any(f"| {float(row['measured_rate_per_s']):.1f} |" in line for line in lines)
+    for row in rows_in("best.csv"):
+        if row["rule"] == "measured":
+            assert f"| {float(row['rate_per_s']):.1f} | {float(row['usd_per_hour']):,.2f} |" in page

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from provisioner.domain.base import Role
 from provisioner.search import best, certainty
+from provisioner.search.find import prepare
 from provisioner.search.run import run
 from tests.search.judged import Bill, Judge, case_of, kinds_of, random_fields, vectors
 
@@ -77,6 +79,20 @@ def test_exhaustive_plans_are_the_best_of_all(block):
         assert bound == pytest.approx(listed, rel=CLOSE), seed
         compared += 1
     assert compared >= 3
+
+
+@pytest.mark.parametrize(("hardware", "rate"), [("dgx-a100", 12.0), ("dgx-h100", 18.0)])
+def test_a_kind_that_the_guide_does_not_believe_in_is_planned_all_the_same(hardware, rate):
+    """By its estimate mixed machines never keep the SLO for long prompts; many enough do."""
+    stream = {"name": "azure-code", "rate_per_s": rate}
+    case = case_of(workloads=[stream], hardware=hardware, designs="mixed")
+    assert not prepare(case).guide.serving_all(Role.MIXED)
+    result = run(case)
+    (pool,) = result.plan.pools
+    judge = Judge(case, kinds_of(case, "mixed"))
+    passing = [n for n in range(1, pool.machines + 3) if judge.passes((n,))]
+    assert pool.machines == passing[0] > 12
+    assert result.proved
 
 
 def test_a_power_limit_matters_where_it_binds_and_only_there():

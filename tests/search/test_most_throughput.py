@@ -2,7 +2,9 @@
 
 import pytest
 
+from provisioner.domain.base import Role
 from provisioner.search import certainty, climb, ratio
+from provisioner.search.headroom import highest_rate
 from provisioner.search.highest import STEP
 from provisioner.search.run import run
 from tests.search.judged import Bill, Judge, case_of, kinds_of, random_fields, vectors
@@ -93,6 +95,30 @@ def test_intervals_of_demand_bound_the_ratio(monkeypatch, objective):
         bound = result.bound * (1 + 1e-9)
         better = passing(case, lambda worth, b=bound: b * worth(SPENT[objective]))
         assert all(fails_at_less(case, *cluster) for cluster in better), seed
+
+
+@pytest.mark.parametrize("objective", ["throughput", *SPENT])
+def test_all_machines_that_the_limits_allow_are_looked_at(objective):
+    """Far more than the least demand, where a search begins, has any use for."""
+    stream = {"name": "azure-code", "rate_per_s": 12.0}
+    case = case_of(
+        workloads=[stream],
+        hardware="dgx-h100",
+        designs="mixed",
+        maximize=objective,
+        limits={"machines": 16},
+    )
+    result = run(case)
+    assert result.proof == "exhaustive"
+    size = case.machines[0].accelerators
+    for machines in (10, 13, 16):
+        rate = highest_rate(case, [(Role.MIXED, "dgx-h100", size, machines)])
+        spent = {
+            "throughput": 1.0,
+            "throughput_per_usd": machines * case.machines[0].price_usd_per_hour,
+            "throughput_per_watt": machines * case.machines[0].provisioned_power_w,
+        }[objective]
+        assert rate / spent <= value_of(result) * (1 + STEP), machines
 
 
 def test_every_rate_that_was_tried_is_recorded():
