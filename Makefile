@@ -26,7 +26,7 @@ plan: $(STAMP) ## Plan the built-in example into results/example
 	$(BIN)/provisioner plan --out results/example --force
 
 test: $(STAMP) ## Run the tests
-	$(BIN)/pytest -n $(WORKERS) $(TESTS)
+	$(BIN)/pytest -n $(WORKERS) --durations=15 $(TESTS)
 
 lint: $(STAMP) ## Check style, types and the direction of imports
 	$(BIN)/ruff check
@@ -38,6 +38,7 @@ bench: $(STAMP) ## Print speeds of the engine, and what the proofs rest on
 	$(BIN)/python -m benchmarks
 
 results: plan ## Make again every run that the documents quote
+	$(BIN)/provisioner reproduce splitwise --out results/splitwise --force
 
 coverage: $(STAMP) ## Run the tests and show the lines they miss
 	$(BIN)/coverage run -m pytest
