@@ -32,7 +32,7 @@ _TIE_BREAKERS = (cost, power, machines)
 INTERRUPT, TIME_LIMIT = "an interrupt", "the time limit"
 _FREE_SHARE = 0.4
 """Share of the time for the search without a power limit."""
-_LEAST_BOUND_S = 2.0
+LEAST_BOUND_S = 2.0
 """Time for the bound of each design where the search has used up its own."""
 
 
@@ -211,7 +211,7 @@ def bound_of(best: Best) -> float | None:
             bounds.append(math.inf if hunt.value is None else hunt.value)
             continue
         if hunt.bound is None:
-            hunt.solved(_LEAST_BOUND_S)
+            hunt.solved(LEAST_BOUND_S)
         if hunt.bound is None:
             return None
         bounds.append(hunt.bound)

@@ -15,6 +15,7 @@ from provisioner.planning.problem import Problem
 from provisioner.planning.solve import Answer, most_machines, solve
 from provisioner.search.best import (
     INTERRUPT,
+    LEAST_BOUND_S,
     TIME_LIMIT,
     Best,
     check_not_stopped,
@@ -85,6 +86,20 @@ class Climb:
                 theta = self.demands.highest(counts, target)
                 self.offer(counts, max(target, theta or 0.0))
 
+    def bounded(self, theta: float) -> float | None:
+        """The bound; where the search ended before it had one, that of the bounding program."""
+        if self.bound is None:
+            space = self.setting.space(self.demands.space.design, self.setting.trial(theta), theta)
+            answer = solve(allowed_problem(space), throughput, LEAST_BOUND_S)
+            if answer.bound is not None:
+                self._note_bound(answer.bound, space.problem, theta)
+        return self.bound
+
+    def _note_bound(self, bound: float, problem: Problem, theta: float) -> None:
+        """Keep the bound of a program that was made from the requests at a demand."""
+        found = bound / problem.demand.total_rate_per_s * theta
+        self.bound = found if self.bound is None else min(self.bound, found)
+
     def _passing(self, theta: float) -> Counts | None:
         """A cluster that passes at a demand; None where there is none."""
         problem, ruled_out = self._prepared(theta)
@@ -118,8 +133,7 @@ class Climb:
         answer = solve(replace(problem, cuts=tuple(ruled_out.cuts)), throughput, left_s)
         self.answer = answer
         if answer.bound is not None:
-            bound = answer.bound / problem.demand.total_rate_per_s * theta
-            self.bound = bound if self.bound is None else min(self.bound, bound)
+            self._note_bound(answer.bound, problem, theta)
         if not answer.optimal:
             raise OutOfTimeError
         if answer.solution is None or answer.solution.theta < 1 - _ROUNDING:
@@ -228,7 +242,7 @@ def _winner(climbs: Climbs) -> Winner | None:
     leader = climbs.leader
     assert leader is not None and leader.best is not None
     total = climbs.setting.demand.total_rate_per_s
-    bounds = [climb.bound for climb in climbs.climbs]
+    bounds = [climb.bounded(leader.theta) for climb in climbs.climbs]
     known = [bound for bound in bounds if bound is not None]
     bound = max([*known, leader.theta]) * total if len(known) == len(bounds) else None
     points = sorted(set(leader.demands.points.get(leader.best, [])))
