@@ -74,11 +74,33 @@ class Reproduced:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """A published cluster under other traffic, or with another model, than it was chosen for.
+
+    Rates are the highest that keep the SLO [requests/s], with machines that help each other out;
+    ``own`` are those of the cluster that was chosen for what is asked now (conversation), at
+    equal power.
+    """
+
+    design: str
+    prompt_machines: int
+    token_machines: int
+    chosen_for: str
+    model: str
+    workload: str
+    compatible_rate_per_s: float
+    measured_rate_per_s: float | None
+    own_compatible_rate_per_s: float | None
+    own_measured_rate_per_s: float | None
+
+
+@dataclass(frozen=True)
 class Reproduction:
-    """All published clusters, and the best of all machines for each (question, workload)."""
+    """All published clusters, the best of all machines per (question, workload), and changes."""
 
     rows: tuple[Reproduced, ...]
     optima: dict[tuple[str, str], PlanResult]
+    changed: tuple[Changed, ...] = ()
 
     def row(self, question: str, workload: str, design: str) -> Reproduced:
         """One cluster."""

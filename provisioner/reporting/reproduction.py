@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
-from provisioner.domain.reproduction import Reproduced, Reproduction
+from provisioner.domain.reproduction import Changed, Reproduced, Reproduction
 from provisioner.domain.result import PlanResult
 from provisioner.reporting import files
 from provisioner.reporting.records import Record, finite
 from provisioner.reporting.reproduction_page import page_text
 from provisioner.reporting.reproduction_tables import COMPATIBLE, MEASURED, OPTIMUM
+from provisioner.reproduction.characterisation import (
+    Alone,
+    PhasePoint,
+    Transfer,
+    alone,
+    phases,
+    transfers,
+)
 from provisioner.reproduction.headlines import Judged, judged
 
 CLUSTER_COLUMNS = (
@@ -62,7 +71,20 @@ HEADLINE_COLUMNS = (
     "measured_best",
 )
 """Columns of `headlines.csv`: a row per ratio."""
-FILES = ("clusters.csv", "best.csv", "headlines.csv", "README.md")
+CHANGED_COLUMNS, PHASE_COLUMNS, ALONE_COLUMNS, TRANSFER_COLUMNS = (
+    tuple(field.name for field in fields(kind)) for kind in (Changed, PhasePoint, Alone, Transfer)
+)
+"""Columns of `robustness.csv`, `phases.csv`, `alone.csv` and `transfer.csv`."""
+FILES = (
+    "clusters.csv",
+    "best.csv",
+    "headlines.csv",
+    "robustness.csv",
+    "phases.csv",
+    "alone.csv",
+    "transfer.csv",
+    "README.md",
+)
 
 
 def reproduction_record(found: Reproduction) -> Record:
@@ -71,6 +93,10 @@ def reproduction_record(found: Reproduction) -> Record:
         "clusters": [cluster_record(row) for row in found.rows],
         "best": list(best_records(found)),
         "headlines": [row for one in judged(found) for row in _headline(one)],
+        "robustness": [vars(row) for row in found.changed],
+        "phases": [vars(point) for point in phases()],
+        "alone": [vars(row) for row in alone()],
+        "transfer": [vars(row) for row in transfers()],
     }
     clean: Record = finite(record)
     return clean
@@ -156,6 +182,10 @@ def reproduction_texts(found: Reproduction, command: str) -> dict[str, str]:
         "clusters.csv": files.table_text(CLUSTER_COLUMNS, record["clusters"]),
         "best.csv": files.table_text(BEST_COLUMNS, record["best"]),
         "headlines.csv": files.table_text(HEADLINE_COLUMNS, record["headlines"]),
+        "robustness.csv": files.table_text(CHANGED_COLUMNS, record["robustness"]),
+        "phases.csv": files.table_text(PHASE_COLUMNS, record["phases"]),
+        "alone.csv": files.table_text(ALONE_COLUMNS, record["alone"]),
+        "transfer.csv": files.table_text(TRANSFER_COLUMNS, record["transfer"]),
         "README.md": page_text(found, command),
     }
 

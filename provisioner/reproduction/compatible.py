@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from provisioner.domain.designs import machine_of, roles_of
 from provisioner.domain.reproduction import Published
 from provisioner.inputs import hardware
-from provisioner.reproduction.published import ISO_COST, PRICES, counts_of, pools_of
+from provisioner.reproduction.published import ISO_COST, MODEL, PRICES, counts_of, pools_of
 from provisioner.reproduction.questions import (
     GRID_PER_S,
     budget_usd_per_hour,
@@ -34,6 +34,7 @@ class CompatibleJudge:
 
     workload: str
     design: str
+    model: str = MODEL
     missed: dict[tuple[Counts, float], frozenset[str]] = field(default_factory=dict)
 
     def misses(self, counts: Counts, rate_per_s: float) -> frozenset[str]:
@@ -41,7 +42,7 @@ class CompatibleJudge:
         key = counts, rate_per_s
         if key not in self.missed:
             pools = pools_of(self.design, counts)
-            slo = judged_compatibly(self.workload, pools, rate_per_s).verdict.slo
+            slo = judged_compatibly(self.workload, pools, rate_per_s, self.model).verdict.slo
             self.missed[key] = frozenset(m.metric for m in slo.metrics if not m.ok)
         return self.missed[key]
 

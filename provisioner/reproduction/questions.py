@@ -32,10 +32,10 @@ TIME_LIMIT_S = 120.0
 """Most time for one plan [s]."""
 
 
-def scenario(workload: str, rate_per_s: float = FIXED_RATE_PER_S) -> Scenario:
-    """The paper's model, prices and power budgets with one workload at a rate."""
+def scenario(workload: str, rate_per_s: float = FIXED_RATE_PER_S, model: str = MODEL) -> Scenario:
+    """The paper's prices and power budgets with one workload at a rate."""
     return Scenario(
-        model=MODEL,
+        model=model,
         workloads=(WorkloadEntry(name=workload, rate_per_s=rate_per_s),),
         prices=PRICES,
         time_limit_s=TIME_LIMIT_S,
@@ -71,9 +71,9 @@ def _prices() -> PriceList:
 
 
 def judged_compatibly(
-    workload: str, pools: Mapping[tuple[str, str], int], rate_per_s: float
+    workload: str, pools: Mapping[tuple[str, str], int], rate_per_s: float, model: str = MODEL
 ) -> Simulated:
     """Judge a cluster by the published simulator's rules, on a trace of its kind."""
     simulation = Simulation(duration_s=COMPATIBLE_S, warmup_s=0.0, seeds=1)
-    given = scenario(workload, rate_per_s).model_copy(update={"simulation": simulation})
+    given = scenario(workload, rate_per_s, model).model_copy(update={"simulation": simulation})
     return named.simulate(given, pools_of(dict(pools)), compatible=COMPATIBLE)[0]

@@ -7,6 +7,7 @@ on how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from joblib import Parallel, delayed
 
@@ -34,6 +35,7 @@ from provisioner.reproduction.published import (
     published_clusters,
 )
 from provisioner.reproduction.questions import asked
+from provisioner.reproduction.robustness import changed, changes
 from provisioner.search.comparison import value_of
 from provisioner.search.headroom import highest_rate
 from provisioner.search.run import run
@@ -52,19 +54,24 @@ def reproduce(jobs: int = 1, progress: Progress = lambda *_: None) -> Reproducti
     """
     clusters = published_clusters()
     questions = list(dict.fromkeys((c.question, c.workload) for c in clusters))
+    others = list(changes())
+    first = len(clusters) + len(questions)
     tasks = [
         *(delayed(_numbered)(i, reproduced, cluster) for i, cluster in enumerate(clusters)),
         *(delayed(_numbered)(len(clusters) + i, best_of_all, *q) for i, q in enumerate(questions)),
+        *(delayed(_numbered)(first + i, changed, change) for i, change in enumerate(others)),
     ]
     names = [_name(cluster) for cluster in clusters]
     names += [f"{question} {workload}, all machines" for question, workload in questions]
+    names += [f"{change.cluster.design} with {change.model}" for change in others]
     found: dict[int, object] = {}
     for number, result in _spread(tasks, jobs):
         found[number] = result
         progress(len(found), len(tasks), names[number])
     rows = tuple(found[i] for i in range(len(clusters)))
     optima = {q: found[len(clusters) + i] for i, q in enumerate(questions)}
-    return _with_best_rows(Reproduction(rows, optima))  # type: ignore[arg-type] # by number
+    moved = tuple(found[first + i] for i in range(len(others)))
+    return _with_best_rows(Reproduction(rows, optima, moved))  # type: ignore[arg-type] # by number
 
 
 def _spread(tasks: list[object], jobs: int) -> Iterator[tuple[int, object]]:
@@ -134,7 +141,7 @@ def _with_best_rows(found: Reproduction) -> Reproduction:
         planned = [r for r in (result, *own) if r.plan is not None]
         most = max if BY_NAME[result.objective].MAXIMIZE else min
         optima[question, workload] = most(planned, key=value_of) if planned else result
-    return Reproduction(found.rows, optima)
+    return replace(found, optima=optima)
 
 
 def bill_of(pools: dict[tuple[str, str], int]) -> Bill:

@@ -20,7 +20,7 @@ def made_up(monkeypatch):
     """A prompt machine serves 5 requests/s, a token machine 3.75: 40 machines serve 85.7."""
     tried = []
 
-    def judged(workload, pools, rate_per_s):
+    def judged(workload, pools, rate_per_s, model):
         prompt, token = pools["prompt", "dgx-h100"], pools["token", "dgx-h100"]
         tried.append(((prompt, token), rate_per_s))
         metrics = [
