@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import typer
 
 from provisioner.domain.scenario import Scenario
 from provisioner.inputs.scenarios import parse_scenario
@@ -52,6 +53,7 @@ def test_commands_are_accepted(command, monkeypatch, tmp_path):
         monkeypatch.setattr(
             f"provisioner.search.{module}.run", lambda case, _: seen.append(case) or stopped(case)
         )
+    monkeypatch.setattr("provisioner.cli.reproduce._reproduce", lambda *_: accept(seen))
     run_cli(cli, monkeypatch, command.split(">")[0])
     assert seen or " workload " in command or " simulate " in command
 
@@ -69,6 +71,11 @@ def run_cli(cli, monkeypatch, command):
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert exit_.value.code in (0, None)
+
+
+def accept(seen):
+    seen.append("reproduce")
+    raise typer.Exit
 
 
 def stopped(case):
