@@ -57,10 +57,10 @@ def reproduce(jobs: int = 1, progress: Progress = lambda *_: None) -> Reproducti
     others = list(changes())
     first = len(clusters) + len(questions)
     tasks = [
-        *(delayed(_numbered)(i, reproduced, cluster) for i, cluster in enumerate(clusters)),
         *(delayed(_numbered)(len(clusters) + i, best_of_all, *q) for i, q in enumerate(questions)),
         *(delayed(_numbered)(first + i, changed, change) for i, change in enumerate(others)),
-    ]
+        *(delayed(_numbered)(i, reproduced, cluster) for i, cluster in enumerate(clusters)),
+    ]  # the longest first
     names = [_name(cluster) for cluster in clusters]
     names += [f"{question} {workload}, all machines" for question, workload in questions]
     names += [f"{change.cluster.design} with {change.model}" for change in others]
