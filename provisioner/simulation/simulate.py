@@ -10,7 +10,7 @@ from provisioner.domain.workload import FloatArray, IntArray
 from provisioner.metrics import e2e, tbt, ttft
 from provisioner.simulation.cluster import Requests, SimulatedPool, new_state
 from provisioner.simulation.engine import loop
-from provisioner.simulation.engine.state import COUNTERS, Array, State
+from provisioner.simulation.engine.state import COUNTERS, State
 from provisioner.simulation.rules import Rules
 
 
@@ -89,11 +89,12 @@ def simulate(
     """
     state = new_state(pools, requests, rules, window_s)
     loop.run(state)
-    return Run(_records(state.requests), state, window_s)
+    return Run(records_of(state), state, window_s)
 
 
-def _records(requests: Array) -> Records:
+def records_of(state: State) -> Records:
     """Columns of the engine's rows: views, since fresh memory costs more than striding does."""
+    requests = state.requests
     return Records(
         arrival_s=requests["arrival_s"],
         prompt_tokens=requests["prompt_tokens"],
