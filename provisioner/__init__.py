@@ -22,11 +22,13 @@ if TYPE_CHECKING:
         plan,
         simulate,
     )
+    from provisioner.domain.failure import Failure
     from provisioner.domain.scenario import Scenario
     from provisioner.errors import InputError, ProvisionerError, UsageError
 
 __version__ = "0.1.0"
 __all__ = [
+    "Failure",
     "InputError",
     "Judgement",
     "Outcome",
@@ -48,6 +50,7 @@ _HOMES = {
     "load_scenario": "provisioner.api",
     "plan": "provisioner.api",
     "simulate": "provisioner.api",
+    "Failure": "provisioner.domain.failure",
     "Scenario": "provisioner.domain.scenario",
     "InputError": "provisioner.errors",
     "ProvisionerError": "provisioner.errors",

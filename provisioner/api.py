@@ -20,6 +20,7 @@ import pandas as pd
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import Simulated
 from provisioner.domain.comparison import Comparison
+from provisioner.domain.failure import Failure
 from provisioner.domain.plan import Plan, Pool
 from provisioner.domain.result import PlanResult, Reason, SloVerdict
 from provisioner.domain.scenario import Scenario
@@ -27,6 +28,7 @@ from provisioner.domain.verdict import LatencySummary
 from provisioner.errors import InputError
 from provisioner.inputs.clusters import pools_of
 from provisioner.inputs.explain import describe
+from provisioner.inputs.failures import checked
 from provisioner.inputs.resolve import resolve
 from provisioner.inputs.scenarios import apply_changes, parse_scenario, read_scenario_data
 from provisioner.reporting import files
@@ -294,6 +296,7 @@ def simulate(
     traffic: Traffic = "scenario",
     chunk_tokens: int | None = None,
     compatible: str | None = None,
+    failures: Sequence[Failure] = (),
 ) -> Judgement:
     """Judge a given cluster on a scenario's traffic.
 
@@ -313,6 +316,8 @@ def simulate(
         Colocated machines do prompts in chunks, so that a batch has at most so many tokens.
     compatible : str, optional
         ``splitwise-sim`` follows the published simulator's rules instead.
+    failures : sequence of Failure, optional
+        Machines that are gone from one moment of every run on; what was on them restarts.
 
     Raises
     ------
@@ -329,10 +334,16 @@ def simulate(
     if traffic not in TRAFFIC:
         raise _wrong("traffic", f"one of {', '.join(TRAFFIC)}", traffic)
     _check_chunk(chunk_tokens)
-    settings = {"traffic": traffic, "chunk_tokens": chunk_tokens, "compatible": compatible}
+    failing = checked(failures)
     result, case = named.simulate(
-        scenario, pools_of(machines), traffic, chunk_tokens, compatible, progress
+        scenario, pools_of(machines), traffic, chunk_tokens, compatible, failing, progress
     )
+    settings = {
+        "traffic": traffic,
+        "chunk_tokens": chunk_tokens,
+        "compatible": compatible,
+        "failures": [str(failure) for failure in result.failures] or None,
+    }
     return Judgement(result, case, settings)
 
 

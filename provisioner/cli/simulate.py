@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from provisioner.search.judged import Traffic
 
 _SIMULATION = ("duration_s", "warmup_s", "seeds", "arrivals")
-_SETTINGS = ("traffic", "chunk_tokens", "compatible")
+_SETTINGS = ("traffic", "chunk_tokens", "compatible", "failures")
 _LONGEST_S = 1e18
 
 
@@ -92,6 +92,16 @@ def simulate(
     warmup_s: o.Warmup = None,
     seeds: o.Seeds = None,
     arrivals: o.Arrivals = None,
+    failures: Annotated[
+        list[str] | None,
+        o.option(
+            o.JUDGE,
+            "Machines of a pool, one unless =COUNT is given, that are gone so many seconds after "
+            "the start of every run; what was on them starts over. May be repeated.",
+            "ROLE:MACHINE=COUNT@SECONDS",
+            "--fail",
+        ),
+    ] = None,
     compatible: Annotated[
         str | None,
         o.option(o.JUDGE, "Follow another simulator's rules instead: splitwise-sim.", "NAME"),
@@ -110,7 +120,7 @@ def simulate(
     flags = dict(locals())
     for key in ("scenario", "machines", "changes", "out", "force", "as_json"):
         flags.pop(key)
-    settings = {"chunk_tokens": flags.pop("chunk_tokens"), "compatible": flags.pop("compatible")}
+    settings = {key: flags.pop(key) or None for key in ("chunk_tokens", "compatible", "failures")}
     if out is not None:
         _make_way(out, force=force)
     question = _question(scenario, machines or [], flags, changes or [], settings)
@@ -221,12 +231,15 @@ def _as_it_is(data: dict[str, Any], asked: set[str], traffic: Traffic) -> dict[s
 def _simulated(question: _Question) -> tuple[Simulated, Case]:
     from dataclasses import replace  # noqa: PLC0415
 
+    from provisioner.inputs.failures import parse_failures  # noqa: PLC0415
     from provisioner.inputs.resolve import changed_files  # noqa: PLC0415
     from provisioner.inputs.scenarios import parse_scenario  # noqa: PLC0415
     from provisioner.search.named import simulate as simulated  # noqa: PLC0415
 
     scenario = parse_scenario(question.data, question.place)
-    result, case = simulated(scenario, question.cluster, **question.settings, progress=say)
+    settings = question.settings
+    settings = {**settings, "failures": parse_failures(settings["failures"] or ())}
+    result, case = simulated(scenario, question.cluster, **settings, progress=say)
     notes = changed_files(question.stored, case.files)
     return replace(result, warnings=(*notes, *result.warnings)), case
 

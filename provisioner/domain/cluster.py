@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from provisioner.domain.base import Role
+from provisioner.domain.failure import Failure
 from provisioner.domain.plan import Pool, RoutingShare
 from provisioner.domain.verdict import Verdict
 from provisioner.units import SECONDS_PER_HOUR, WATTS_PER_KW
@@ -71,6 +72,7 @@ class Simulated:
     estimated: tuple[str, ...] = ()
     compatible: str | None = None
     chunk_tokens: int | None = None
+    failures: tuple[Failure, ...] = ()
 
     @property
     def rate_per_s(self) -> float:

@@ -56,6 +56,8 @@ class Verdict:
         Requests that were simulated, and those of them whose latencies count.
     unfinished : int
         Judged requests that no machine had the room to serve.
+    restarted : int
+        Judged requests that started over because a machine failed.
     warmup_s, duration_s : float
         Judged are requests that arrive from ``warmup_s`` to before ``duration_s``; all are served
         to their end.
@@ -70,6 +72,7 @@ class Verdict:
     requests: int
     judged: int
     unfinished: int
+    restarted: int
     warmup_s: float
     duration_s: float
     seeds: tuple[int, ...]

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import Simulated
+from provisioner.domain.failure import Failure
 from provisioner.reporting import files
 from provisioner.reporting.records import (
     SCHEMA_VERSION,
@@ -32,6 +33,7 @@ SUMMARY_COLUMNS = (
     "router",
     "chunk_tokens",
     "compatible",
+    "failures",
     "rate_per_s",
     "machines",
     "usd_per_hour",
@@ -43,6 +45,7 @@ SUMMARY_COLUMNS = (
     "requests",
     "judged",
     "unfinished",
+    "restarted",
     "warmup_s",
     "duration_s",
     "seeds",
@@ -77,6 +80,7 @@ def simulated_record(result: Simulated) -> Record:
         "router": result.router,
         "chunk_tokens": result.chunk_tokens,
         "compatible": result.compatible,
+        "failures": [failure_record(failure) for failure in result.failures],
         "rate_per_s": result.rate_per_s,
         "machines": result.machines,
         "usd_per_hour": rent,
@@ -91,6 +95,7 @@ def simulated_record(result: Simulated) -> Record:
         "requests": verdict.requests,
         "judged": verdict.judged,
         "unfinished": verdict.unfinished,
+        "restarted": verdict.restarted,
         "warmup_s": verdict.warmup_s,
         "duration_s": verdict.duration_s,
         "seeds": list(verdict.seeds),
@@ -101,6 +106,17 @@ def simulated_record(result: Simulated) -> Record:
     }
     clean: Record = finite(record)
     return clean
+
+
+def failure_record(failure: Failure) -> Record:
+    """Machines that failed, and when."""
+    return {
+        "role": failure.role.value,
+        "machine": failure.machine,
+        "tensor_parallel": failure.tensor_parallel,
+        "machines": failure.machines,
+        "time_s": failure.time_s,
+    }
 
 
 def pool_records(result: Simulated) -> list[Record]:
@@ -122,6 +138,8 @@ def simulated_view(result: Simulated) -> RenderableType:
 def _view(record: Record) -> Iterator[RenderableType]:
     yield line(_headline(record), style="bold")
     yield line(_terms(record))
+    if record["failures"]:
+        yield line(_failed(record))
     yield line("\nPools", style="bold")
     yield _pool_table(record)
     slo = record["slo"]
@@ -164,6 +182,15 @@ def _terms(record: Record) -> str:
         f"{'s' if seeds != 1 else ''} of {record['duration_s']:,.4g} s, judged from "
         f"{record['warmup_s']:,.4g} s on: {record['judged']:,}"
     )
+
+
+def _failed(record: Record) -> str:
+    gone = ", ".join(
+        f"{failure['machines']} {failure['machine']}/tp{failure['tensor_parallel']} "
+        f"({failure['role']}) at {failure['time_s']:,.4g} s"
+        for failure in record["failures"]
+    )
+    return f"Failing in every run: {gone}; {record['restarted']:,} judged requests started over"
 
 
 def _pool_table(record: Record) -> RenderableType:
@@ -245,6 +272,7 @@ def simulated_texts(
     """Name and content of every file of a simulation that is to live in ``folder``."""
     record = simulated_record(result)
     summary = record | {
+        "failures": " ".join(map(str, result.failures)),
         "seeds": " ".join(map(str, record["seeds"])),
         "slo_ok": record["slo"]["ok"],
         "estimated": " ".join(record["estimated"]),

@@ -92,6 +92,7 @@ def simulate_compatible(
         latency=_latencies(served),
         requests=sum(counts),
         judged=sum(counts),
+        restarted=0,
         unfinished=sum(int(np.isnan(one.records.finish_s).sum()) for one in served),
         warmup_s=0.0,
         duration_s=until_s,

@@ -4,7 +4,7 @@ Three kinds of traffic: the scenario's own, as a plan is judged on it; windows o
 compressed to the workload's rate; or its traces whole, once, from their first request to their
 last.
 
-Not modelled: spares that take over, as nothing fails here; they idle.
+Not modelled: spares that take over from machines that fail; they idle.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from provisioner.capacity.targets import references_of
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import NamedCluster, NamedPool, Simulated
+from provisioner.domain.failure import Failure
 from provisioner.domain.plan import Pool
 from provisioner.domain.scenario import WorkloadEntry
 from provisioner.domain.trace import Trace
@@ -25,6 +26,7 @@ from provisioner.domain.workload import Workload
 from provisioner.errors import InputError, UsageError
 from provisioner.performance.deployment import Deployment, deploy
 from provisioner.performance.memory import shortfall
+from provisioner.search.failing import completed_failures, machine_failures
 from provisioner.search.notes import notes_of
 from provisioner.search.shares import with_classes
 from provisioner.search.trials import scheduler_of
@@ -45,6 +47,7 @@ def simulate_cluster(
     cluster: NamedCluster,
     traffic: Traffic = "scenario",
     chunk_tokens: int | None = None,
+    failures: tuple[Failure, ...] = (),
 ) -> Simulated:
     """Judge a cluster.
 
@@ -56,12 +59,14 @@ def simulate_cluster(
         Completed for the case.
     chunk_tokens : int, optional
         Colocated machines do prompts in chunks, so that a batch has at most so many tokens.
+    failures : tuple of Failure, optional
+        Machines that fail, in every run.
 
     Raises
     ------
     InputError
-        Where the model does not fit a machine, the scheduler or router not the cluster, or nothing
-        is left after the warm-up.
+        Where the model does not fit a machine, the scheduler or router not the cluster, nothing is
+        left after the warm-up, or failures are of machines that the cluster has not.
     UsageError
         Where an option has no effect.
     """
@@ -75,6 +80,8 @@ def simulate_cluster(
     if rules.router == "plan-shares":
         rules, offered = _with_shares(case, cluster, rules, offered)
     trial = new_trial(case.workloads, references_of(case), offered, window_s(case, traffic))
+    failures = completed_failures(cluster, failures, trial.window_s[1])
+    trial = replace(trial, failures=machine_failures(cluster, failures))
     warm_up(pools, rules)
     verdict = judge(trial, case.workloads, pools, rules)
     return Simulated(
@@ -92,6 +99,7 @@ def simulate_cluster(
         verdict=verdict,
         warnings=tuple(dict.fromkeys(notes_of(case, pools, trial, verdict))),
         chunk_tokens=chunk_tokens,
+        failures=failures,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import NamedCluster, Simulated
+from provisioner.domain.failure import Failure
 from provisioner.domain.scenario import Scenario, Simulation
 from provisioner.errors import UsageError, unknown_name
 from provisioner.inputs.clusters import completed, scenario_for
@@ -22,6 +23,7 @@ def simulate(
     traffic: Traffic = "scenario",
     chunk_tokens: int | None = None,
     compatible: str | None = None,
+    failures: tuple[Failure, ...] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Simulated, Case]:
     """Judge a cluster on a scenario's traffic, by our own rules or another simulator's.
@@ -51,10 +53,12 @@ def simulate(
     if compatible:
         if chunk_tokens is not None:
             raise UsageError(f"chunk_tokens: {NAME} does no prompts in chunks")
+        if failures:
+            raise UsageError(f"failures: no machine fails in {NAME}")
         return simulate_compatible(case, cluster, traffic), case
     if not compiled():
         progress(COMPILING)
-    return simulate_cluster(case, cluster, traffic, chunk_tokens), case
+    return simulate_cluster(case, cluster, traffic, chunk_tokens, failures), case
 
 
 def settled(case: Case, traffic: Traffic) -> Case:

@@ -33,6 +33,15 @@ class SimulatedPool:
 
 
 @dataclass(frozen=True)
+class MachineFailure:
+    """Machine number ``machine`` of pool number ``pool`` is gone from ``time_s`` on."""
+
+    pool: int
+    machine: int
+    time_s: float
+
+
+@dataclass(frozen=True)
 class Requests:
     """Requests in order of arrival; lengths in tokens, outputs include the first.
 
@@ -58,6 +67,7 @@ def new_state(
     requests: Requests,
     rules: Rules,
     window_s: tuple[float, float],
+    failures: tuple[MachineFailure, ...] = (),
 ) -> engine.State:
     """Everything that the engine needs.
 
@@ -87,6 +97,7 @@ def new_state(
         given=np.zeros((len(pools) + 1, shares.shape[1])),
         heap=engine.new_heap(len(requests), len(home)),
         rules=_rules(rules, requests, window_s),
+        failures=_failures(pools, failures),
         counters=np.zeros(len(engine.COUNTERS), dtype=np.int64),
     )
 
@@ -123,7 +134,21 @@ def _groups(roles: IntArray, kinds: IntArray, counts: list[int]) -> engine.Array
     groups = np.zeros(len(counts), dtype=engine.GROUP)
     groups["role"], groups["deployment"] = roles, kinds
     groups["first"] = np.cumsum([0, *counts])[:-1]
+    groups["living"] = counts
     return groups
+
+
+def _failures(
+    pools: tuple[SimulatedPool, ...], failures: tuple[MachineFailure, ...]
+) -> engine.Array:
+    """All instances of the machines that fail, in order of time."""
+    first = np.cumsum([0, *(pool.instances for pool in pools)])
+    events = []
+    for failure in failures:
+        each = pools[failure.pool].deployment.instances_per_machine
+        start = int(first[failure.pool]) + failure.machine * each
+        events += [(failure.time_s, instance) for instance in range(start, start + each)]
+    return np.array(sorted(events), dtype=engine.FAILURE)
 
 
 def _trees(counts: list[int]) -> FloatArray:

@@ -43,6 +43,7 @@ def judge(
         for i, (name, limit) in enumerate(trial.limits)
     )
     judged = [run.records.finish_s[_judged(trial, run)] for run in runs]
+    restarts = [run.records.restarts[_judged(trial, run)] for run in runs]
     from_s, until_s = trial.window_s
     return Verdict(
         slo=slo_verdict(workloads, metrics),
@@ -52,6 +53,7 @@ def judge(
         requests=sum(len(run.records.arrival_s) for run in runs),
         judged=sum(len(finish_s) for finish_s in judged),
         unfinished=sum(int(np.isinf(finish_s).sum()) for finish_s in judged),
+        restarted=sum(int(np.count_nonzero(times)) for times in restarts),
         warmup_s=from_s,
         duration_s=until_s,
         seeds=trial.seeds,

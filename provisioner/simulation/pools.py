@@ -1,4 +1,7 @@
-"""What a run shows of each pool: how busy, how full, and what power it drew."""
+"""What a run shows of each pool: how busy, how full, and what power it drew.
+
+An instance that failed neither works nor idles, and draws no power.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def _measure(pool: SimulatedPool, run: Run, home: int) -> tuple[float, float, fl
     if not np.isfinite(until_s):
         finish_s = run.records.finish_s
         until_s = float(finish_s[np.isfinite(finish_s)].max(initial=from_s))
-    available_s = (until_s - from_s) * len(own)
+    available_s = float((np.clip(own["failed_s"], from_s, until_s) - from_s).sum())
     if available_s <= 0:
         return 0.0, 0.0, 0.0, 0.0
     busy_s = float(own["prompt_busy_s"].sum() + own["token_busy_s"].sum())

@@ -8,7 +8,7 @@ import numpy as np
 
 from provisioner.domain.workload import FloatArray, IntArray
 from provisioner.metrics import e2e, tbt, ttft
-from provisioner.simulation.cluster import Requests, SimulatedPool, new_state
+from provisioner.simulation.cluster import MachineFailure, Requests, SimulatedPool, new_state
 from provisioner.simulation.engine import loop
 from provisioner.simulation.engine.state import COUNTERS, State
 from provisioner.simulation.rules import Rules
@@ -19,7 +19,8 @@ class Records:
     """What happened to each request; times in seconds since the start, infinite where it never did.
 
     ``ready_s`` is when its KV-cache had reached the token machine, ``token_start_s`` the start of
-    the iteration that made its second token; instances are numbered through the pools.
+    the iteration that made its second token; instances are numbered through the pools. A request
+    that restarted after a failure has the times of its last attempt, but arrived when it did first.
     """
 
     arrival_s: FloatArray
@@ -32,6 +33,7 @@ class Records:
     finish_s: FloatArray
     prompt_instance: IntArray
     token_instance: IntArray
+    restarts: IntArray
 
     @property
     def ttft_s(self) -> FloatArray:
@@ -81,13 +83,14 @@ def simulate(
     requests: Requests,
     rules: Rules,
     window_s: tuple[float, float] = (0.0, np.inf),
+    failures: tuple[MachineFailure, ...] = (),
 ) -> Run:
     """Simulate until every request is done, or nothing moves any more.
 
-    Each phase needs an instance of its role, which is not checked here; a request that is longer
-    than the KV room of its instance never finishes.
+    Each phase needs an instance of its role that does not fail, which is not checked here; a
+    request that is longer than the KV room of its instance never finishes.
     """
-    state = new_state(pools, requests, rules, window_s)
+    state = new_state(pools, requests, rules, window_s, failures)
     loop.run(state)
     return Run(records_of(state), state, window_s)
 
@@ -106,4 +109,5 @@ def records_of(state: State) -> Records:
         finish_s=requests["finish_s"],
         prompt_instance=requests["prompt_at"],
         token_instance=requests["token_at"],
+        restarts=requests["restarts"],
     )

@@ -22,7 +22,7 @@ from provisioner.domain.workload import FloatArray, IntArray, Workload
 from provisioner.metrics import BY_NAME
 from provisioner.performance.deployment import Deployment
 from provisioner.simulation.arrivals import Offered
-from provisioner.simulation.cluster import Requests, SimulatedPool
+from provisioner.simulation.cluster import MachineFailure, Requests, SimulatedPool
 from provisioner.simulation.rules import Rules
 from provisioner.simulation.simulate import Records, Run, simulate
 
@@ -51,11 +51,15 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Trial:
-    """Traffic and limits; ``window_s`` is where arrivals are judged, in every run."""
+    """Traffic, limits and the machines that fail.
+
+    ``window_s`` is where arrivals are judged, in every run.
+    """
 
     limits: tuple[tuple[str, SloLimit], ...]
     traffic: tuple[Traffic, ...]
     window_s: tuple[float, float]
+    failures: tuple[MachineFailure, ...] = ()
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -188,7 +192,7 @@ def run_all(
     """Yield the run of every seed, in order; as many at a time as there are processors."""
 
     def run(traffic: Traffic) -> Run:
-        return simulate(pools, traffic.offered.requests, rules, trial.window_s)
+        return simulate(pools, traffic.offered.requests, rules, trial.window_s, trial.failures)
 
     width = min(os.cpu_count() or 1, len(trial.traffic))
     if width == 1:

@@ -166,6 +166,36 @@ def test_the_published_simulators_rules(provisioner):
     assert {pool["utilization"] for pool in result["pools"]} == {None}
 
 
+def test_a_machine_that_fails(provisioner, tmp_path):
+    """What it held starts over: some requests take longer, and nobody is lost."""
+    failing = (*SPLIT, *QUIET, "--fail", "token:dgx-a100=2@12.5")
+    folder = tmp_path / "run"
+    whole = simulated(provisioner, *SPLIT, *QUIET)
+    result = simulated(provisioner, *failing, "--out", str(folder))
+
+    assert result["failures"] == [
+        {
+            "role": "token",
+            "machine": "dgx-a100",
+            "tensor_parallel": 8,
+            "machines": 2,
+            "time_s": 12.5,
+        }
+    ]
+    assert (whole["failures"], whole["restarted"]) == ([], 0)
+    assert result["judged"] > result["restarted"] > 0
+    assert result["unfinished"] == 0
+    assert result["latency"]["e2e_s"]["mean"] > whole["latency"]["e2e_s"]["mean"]
+    with (folder / "summary.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert row["failures"] == "token:dgx-a100/tp8=2@12.5"
+    assert int(row["restarted"]) == result["restarted"]
+    repeated = simulated(provisioner, str(folder))
+    assert (repeated["slo"], repeated["failures"]) == (result["slo"], result["failures"])
+    shown = provisioner("simulate", *failing)
+    assert "Failing in every run: 2 dgx-a100/tp8 (token) at 12.5 s" in " ".join(shown.out.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -188,6 +218,29 @@ def test_the_published_simulators_rules(provisioner):
         ((*HALL, "--arrivals", "replay"), 1, "replay needs a trace"),
         ((*HALL, "--rate", "-1"), 1, "-1"),
         ((*HALL, "--duration", "5", "--warmup", "5"), 1, "warmup_s must be shorter"),
+        ((*SPLIT, "--fail", "token:dgx-a100"), 1, "ROLE:MACHINE[/tpN][=COUNT]@SECONDS is needed"),
+        ((*SPLIT, "--fail", "token:dgx-a100@"), 1, "seconds since the start of the run"),
+        ((*SPLIT, "--fail", "token:dgx-a100@-1"), 1, "0 or more, are needed, found '-1'"),
+        ((*SPLIT, "--fail", "token:dgx-a100@nan"), 1, "0 or more, are needed, found 'nan'"),
+        ((*SPLIT, "--fail", "token:dgx-a100@inf"), 1, "0 or more, are needed, found 'inf'"),
+        ((*SPLIT, "--fail", "token:dgx-a100@1min"), 1, "0 or more, are needed, found '1min'"),
+        ((*SPLIT, "--fail", "token:dgx-a100@500"), 1, "arrive in the first 120 s only"),
+        ((*SPLIT, "--fail", "decode:dgx-a100@5"), 1, "did you mean 'token'?"),
+        ((*SPLIT, "--fail", "token:dgx-a10@5"), 1, "did you mean 'dgx-a100'?"),
+        ((*SPLIT, "--fail", "token:dgx-a100=0@5"), 1, "a whole number above 0 is needed, found 0"),
+        ((*SPLIT, "--fail", "token:dgx-h100@5"), 1, "no such pool (pools: prompt:dgx-h100/tp8"),
+        ((*SPLIT, "--fail", "token:dgx-a100=4@5"), 1, "4 machines of token:dgx-a100/tp8 are to"),
+        ((*SPLIT, "--fail", "token:dgx-a100=3@5"), 1, "no token machine would be left"),
+        (
+            (*SPLIT, "--fail", "token:dgx-a100@5", "--fail", "token:dgx-a100/tp8=2@9"),
+            1,
+            "no token machine would be left",
+        ),
+        (
+            (*SPLIT, "--fail", "token:dgx-a100@5", "--compatible", "splitwise-sim"),
+            2,
+            "no machine fails in splitwise-sim",
+        ),
         (("nowhere",), 1, "nowhere: no such file or folder"),
     ],
 )

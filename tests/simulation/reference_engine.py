@@ -17,7 +17,7 @@ MOST_PROMPT_TOKENS, MOST_REQUESTS, MOST_STALLS = 2048, 512, 4
 
 class Engine(Routing):
     def __init__(self, pools, requests, rules) -> None:
-        self.rules, self.hits = rules, Counter()
+        self.rules, self.hits, self.come = rules, Counter(), 0
         self.instances = []
         for group, pool in enumerate(pools):
             for _ in range(pool.instances):
@@ -43,32 +43,27 @@ class Engine(Routing):
     # --- events
 
     def run(self) -> None:
-        coming, last = 0, 0.0
-        while True:
-            times = (
-                [(self.requests[coming].arrival_s, 0, coming)]
-                if coming < len(self.requests)
-                else []
-            )
-            times += [(r.due_s, 1, r.number) for r in self.requests if r.due_s < INF]
-            times += [(m.end_s, 2, m.number) for m in self.instances if m.running]
-            if not times:
-                return
-            now, kind, number = min(times)
+        last = 0.0
+        while times := self.events():
+            now, _, _, happen, subject = min(times)
             assert now >= last
             assert all(0 <= m.used <= m.room for m in self.instances)
             last = now
-            self.hits["ties"] += sum(time == now for time, _, _ in times) > 1
-            self.hits["near ties"] += any(0 < time - now < NEAR_S for time, _, _ in times)
-            if kind == 0:
-                coming += 1
-                self.arrive(self.requests[number], now)
-            elif kind == 1:
-                self.moved(self.requests[number], now)
-            else:
-                self.end(self.instances[number], now)
+            self.hits["ties"] += sum(event[0] == now for event in times) > 1
+            self.hits["near ties"] += any(0 < event[0] - now < NEAR_S for event in times)
+            happen(subject, now)
+
+    def events(self) -> list:
+        coming = self.requests[self.come : self.come + 1]
+        times = [(r.arrival_s, 0, r.number, self.arrive, r) for r in coming]
+        times += [(r.due_s, 1, r.number, self.moved, r) for r in self.requests if r.due_s < INF]
+        return times + [(m.end_s, 2, m.number, self.end, m) for m in self.instances if m.running]
 
     def arrive(self, r, now) -> None:
+        self.come += 1
+        self.place(r, now)
+
+    def place(self, r, now) -> None:
         r.source, r.target = self.route(r, now)
         if self.rules.router == "plan-shares":
             for group in {r.source.group, r.target.group}:
@@ -87,10 +82,7 @@ class Engine(Routing):
             self.begin(m, now)
 
     def end(self, m, now) -> None:
-        spent = m.end_s - m.start_s
-        m.totals["prompt_busy_s" if m.prompt_tokens else "token_busy_s"] += spent
-        m.totals["batch_s"] += spent * len(m.deciding)
-        m.totals["energy_j"] += spent * m.power_w()
+        m.account(now)
         for r in m.deciding:
             r.made += 1
             m.used += 1

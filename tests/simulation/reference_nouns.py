@@ -113,3 +113,9 @@ class Instance:
             tokens = min(self.prompt_tokens + len(self.deciding), 4096)
             return float(power.machine_w(Phase.PROMPT, tokens)) / share
         return float(power.machine_w(Phase.TOKEN, len(self.deciding))) / share
+
+    def account(self, now: float) -> None:
+        spent = now - self.start_s
+        self.totals["prompt_busy_s" if self.prompt_tokens else "token_busy_s"] += spent
+        self.totals["batch_s"] += spent * len(self.deciding)
+        self.totals["energy_j"] += spent * self.power_w()

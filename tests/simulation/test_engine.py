@@ -9,7 +9,7 @@ from scipy import stats
 
 from provisioner.domain.base import Role
 from provisioner.performance.transfer import transfer_s
-from provisioner.simulation.cluster import Requests, SimulatedPool
+from provisioner.simulation.cluster import MachineFailure, Requests, SimulatedPool
 from provisioner.simulation.rules import Rules
 from provisioner.simulation.simulate import simulate
 from tests.builders import example_search
@@ -248,8 +248,11 @@ def test_the_same_input_gives_the_same_bytes(deployments, name):
 
 def test_every_mechanism_is_at_work_in_the_hard_cases(deployments):
     total: dict[str, int] = {}
+    load = random_requests(9.0, 120.0, 7)
     for pools, rules in hard_cases(deployments).values():
-        for name, hits in simulate(pools, random_requests(9.0, 120.0, 7), rules).counters.items():
+        failing = [g for g, pool in enumerate(pools) if pool.machines > 1][-1:]
+        failures = tuple(MachineFailure(g, 0, 60.0) for g in failing)
+        for name, hits in simulate(pools, load, rules, failures=failures).counters.items():
             total[name] = total.get(name, 0) + hits
     assert [name for name, hits in total.items() if hits == 0] == []
 

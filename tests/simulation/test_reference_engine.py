@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from provisioner.domain.base import Role
-from provisioner.simulation.cluster import Requests, SimulatedPool
+from provisioner.simulation.cluster import MachineFailure, Requests, SimulatedPool
 from provisioner.simulation.rules import ROUTERS, Rules
 from provisioner.simulation.simulate import simulate
 from tests.builders import search_for
 from tests.simulation.reference_engine import Engine
+from tests.simulation.reference_failures import FailingEngine
 
 INSTANCES, BLOCKS = 400, 4
 EXACT = 1e-9
@@ -33,6 +34,14 @@ LEAST_HITS = {
     "several instances": 20,
     "unequal machines": 50,
     "one-token outputs": 100,
+}
+LEAST_HITS_OF_FAILURES = {
+    "restarts": 300,
+    "restarts while generating": 100,
+    "lost under way": 50,
+    "lost while waiting for room": 30,
+    "redirects": 100,
+    "redirects after the prompt": 50,
 }
 
 
@@ -103,11 +112,32 @@ def instance(seed):
     return pools, random_requests(rng, 2), rules
 
 
-def compared(seed):
+def random_failures(seed, pools, requests, scheduler):
+    """Times at which machines fail; every role keeps one, or all that help each other out do."""
+    rng = np.random.default_rng([seed, 1])
+    machines = [(g, k) for g, pool in enumerate(pools) for k in range(pool.machines)]
+    order = [machines[i] for i in rng.permutation(len(machines))]
+    together = scheduler == "mixed-pool"
+    kept = {"any" if together else pools[g].role: (g, k) for g, k in order}
+    dying = [at for at in order if at not in kept.values()][: rng.integers(1, 4)]
+    last_s = float(requests.arrival_s[-1])
+    times = rng.uniform(0, 1.3 * last_s, len(dying))
+    if rng.random() < 0.3:
+        times = np.round(times)
+    return tuple(MachineFailure(*at, float(t)) for at, t in zip(dying, times, strict=True))
+
+
+def compared(seed, *, failing=False):
     """Run both engines; return what the obvious one hit."""
     pools, requests, rules = instance(seed)
-    run = simulate(pools, requests, rules)
-    slow = Engine(pools, requests, rules)
+    failures = random_failures(seed, pools, requests, rules.scheduler) if failing else ()
+    run = simulate(pools, requests, rules, failures=failures)
+    slow = (
+        FailingEngine(pools, requests, rules, failures)
+        if failing
+        else Engine(pools, requests, rules)
+    )
+    instances = list(slow.instances)
     slow.run()
     if slow.hits["near ties"]:  # a last digit decides which comes first, in either engine
         return Counter({"near ties": 1})
@@ -118,7 +148,7 @@ def compared(seed):
             name,
         )
     for name in ("prompt_busy_s", "token_busy_s", "batch_s", "energy_j"):
-        expected = [m.totals[name] for m in slow.instances]
+        expected = [m.totals[name] for m in instances]
         found = run.state.instances[name]
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-7), (seed, name)
     hits = Counter(slow.hits)
@@ -126,16 +156,19 @@ def compared(seed):
     hits["unequal machines"] += len({p.role for p in pools}) < len(pools)
     hits["one-token outputs"] += int((requests.output_tokens == 1).sum())
     assert [r.source.number for r in slow.requests] == run.records.prompt_instance.tolist(), seed
+    assert [r.target.number for r in slow.requests] == run.records.token_instance.tolist(), seed
     return hits
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_every_record_is_the_obvious_engines(block, record_property):
+@pytest.mark.parametrize("failing", [False, True], ids=["", "machines fail"])
+def test_every_record_is_the_obvious_engines(block, failing, record_property):
     total: Counter = Counter()
     for seed in range(block, INSTANCES, BLOCKS):
-        total += compared(seed)
+        total += compared(seed, failing=failing)
     record_property("hits", dict(total))
     assert total["near ties"] <= INSTANCES / BLOCKS / 5
+    least = {**LEAST_HITS, **(LEAST_HITS_OF_FAILURES if failing else {})}
     assert {
-        name: total[name] for name, least in LEAST_HITS.items() if total[name] < least / BLOCKS / 2
+        name: total[name] for name, hits in least.items() if total[name] < hits / BLOCKS / 2
     } == {}

@@ -12,7 +12,7 @@ import math
 from provisioner.simulation.engine.heap import schedule
 from provisioner.simulation.engine.jit import jit
 from provisioner.simulation.engine.physics import power_w
-from provisioner.simulation.engine.state import Array, State
+from provisioner.simulation.engine.state import MOST_ACTIVE, Array, State
 
 
 @jit
@@ -114,6 +114,7 @@ def account(state: State, m: int, now: float) -> None:
         instances[m].prompt_busy_s += inside
     else:
         instances[m].token_busy_s += inside
+    state.groups[instances[m].home].active_s[min(tokens + batch, MOST_ACTIVE)] += inside
     instances[m].batch_s += inside * batch
     grown = 0.5 * batch * (instances[m].planned - 1)
     instances[m].kv_token_s += inside * (instances[m].used_tokens + grown)

@@ -39,6 +39,7 @@ _numba: Any = numba
 _numba.config.CACHE_DIR = str(_usable(_folder()))
 
 _entry = _numba.njit(cache=True, nogil=True, error_model="numpy")
+_apart = _numba.njit(error_model="numpy", nogil=True)
 _inner = _numba.njit(
     error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
@@ -53,6 +54,12 @@ def entry(function: Function) -> Function:
 def jit(function: Function) -> Function:
     """Compile a function into its callers: passing the state costs more than most of them do."""
     compiled: Function = _inner(function)
+    return compiled
+
+
+def apart(function: Function) -> Function:
+    """Compile a function by itself, for what is rare."""
+    compiled: Function = _apart(function)
     return compiled
 
 

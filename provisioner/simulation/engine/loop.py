@@ -1,11 +1,14 @@
 """The event loop: arrivals, ends of blocks and transfers, in order of time.
 
-At equal times arrivals come first, then transfers, then ends of blocks, each in order of number.
+At equal times failures come first, then requests that restart, arrivals, transfers and ends of
+blocks, each in order of number.
 """
 
 from __future__ import annotations
 
-from provisioner.simulation.engine import batch, block, network, queues, routing
+import math
+
+from provisioner.simulation.engine import batch, block, failure, network, queues, routing
 from provisioner.simulation.engine.heap import cancel, schedule
 from provisioner.simulation.engine.jit import borrowed, entry, jit
 from provisioner.simulation.engine.state import (
@@ -37,6 +40,7 @@ def run(state: State) -> None:
             borrowed(state.given),
             heap,
             borrowed(state.rules),
+            borrowed(state.failures),
             borrowed(state.counters),
         )
     )
@@ -44,23 +48,36 @@ def run(state: State) -> None:
 
 @jit
 def _run(state: State) -> None:
-    requests, heap = state.requests, state.heap
+    requests, heap, failures = state.requests, state.heap, state.failures
     for m in range(len(state.instances)):
         routing.refresh(state, m)
     number = len(requests)
-    coming = 0
-    while coming < number or heap.size[0] > 0:
-        if coming < number and (
-            heap.size[0] == 0 or requests[coming].arrival_s <= heap.nodes[0].time_s
-        ):
-            arrive(state, coming, requests[coming].arrival_s)
-            coming += 1
+    coming, failed, again, failed_s = 0, 0, NONE, 0.0
+    while coming < number or heap.size[0] > 0 or again != NONE:
+        arrival_s = requests[coming].arrival_s if coming < number else math.inf
+        event_s = heap.nodes[0].time_s if heap.size[0] > 0 else math.inf
+        due_s = failures[failed].time_s if failed < len(failures) else math.inf
+        if again == NONE and due_s <= min(arrival_s, event_s):
+            failed_s = due_s
+            failed, again = failure.fail(state, failed, coming)
+            continue
+        if again != NONE or (coming < number and arrival_s <= event_s):
+            if again != NONE:
+                r, now = again, failed_s
+                again = requests[r].next
+            else:
+                r, now = coming, arrival_s
+                coming += 1
+            arrive(state, r, now)
             continue
         now, entity = heap.nodes[0].time_s, heap.nodes[0].entity
         if entity < number:
             transferred(state, entity, now)
         else:
             end(state, entity - number, now)
+    for late in range(failed, len(failures)):  # nothing is left for them to disturb
+        m = failures[late].instance
+        state.instances[m].failed_s = min(state.instances[m].failed_s, failures[late].time_s)
 
 
 @jit
@@ -125,8 +142,9 @@ def begin(state: State, m: int, now: float) -> None:
 def end(state: State, m: int, now: float) -> None:
     """End a block: its prompts are done, its residents further on, and the next one begins."""
     instances, requests = state.instances, state.requests
-    block.account(state, m, now)
-    batch.end_tokens(state, m, now)
+    if instances[m].running == 1:  # else it is to look at its work
+        block.account(state, m, now)
+        batch.end_tokens(state, m, now)
     instances[m].running = 0
     if instances[m].chunked != NONE:
         requests[instances[m].chunked].done_tokens += instances[m].chunk_tokens

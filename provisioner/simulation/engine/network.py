@@ -27,9 +27,9 @@ from provisioner.simulation.engine.state import (
     State,
 )
 
-OVERLAPPED, SENDING, SENT_EARLY, SETTLING, RETURNING = 1, 2, 3, 4, 5
+OVERLAPPED, SENDING, SENT_EARLY, SETTLING, RETURNING, AWAITING = 1, 2, 3, 4, 5, 6
 """Phases of a request's transfer: with its prompt; after it; all sent before the prompt's end;
-until the floor has passed; back from host memory."""
+until the floor has passed; back from host memory; waiting for room after the prompt."""
 
 
 @jit
@@ -150,7 +150,7 @@ def hand_over(state: State, r: int, now: float) -> None:
         requests[r].phase = SETTLING
         schedule(state.heap, r, now + floor)
     else:
-        requests[r].ready_s = now
+        requests[r].ready_s, requests[r].phase = now, AWAITING
         queues.push(instances, requests, dst, INCOMING, r)
         receive(state, dst, now)
 

@@ -19,6 +19,21 @@ def push(instances: Array, requests: Array, m: int, queue: int, r: int) -> None:
 
 
 @jit
+def drop(instances: Array, requests: Array, m: int, queue: int, r: int) -> None:
+    """Take a request out of the queue that it waits in, wherever it stands."""
+    before, at = NONE, instances[m].head[queue]
+    while at != r:
+        before, at = at, requests[at].next
+    after = requests[r].next
+    if before == NONE:
+        instances[m].head[queue] = after
+    else:
+        requests[before].next = after
+    if after == NONE:
+        instances[m].tail[queue] = before
+
+
+@jit
 def pop(instances: Array, requests: Array, m: int, queue: int) -> int:
     """Take the first request of a queue that is not empty."""
     r = instances[m].head[queue]

@@ -89,6 +89,8 @@ def token_key(state: State, m: int) -> float:
 def refresh(state: State, m: int) -> None:
     """Bring the trees up to date with an instance's load."""
     instances, rules = state.instances, state.rules[0]
+    if instances[m].failed_s < math.inf:
+        return
     g, place, mixed = instances[m].home, instances[m].place, instances[m].mixed
     role = state.groups[g].role
     if mixed == 1 or role != TOKEN:
@@ -121,6 +123,15 @@ def move(state: State, m: int, mixed: int) -> None:
         _set(state, g, instances[m].mixed, kind, place, math.inf)
     instances[m].mixed = mixed
     refresh(state, m)
+
+
+@jit
+def withdraw(state: State, m: int) -> None:
+    """Let no request be routed to an instance any more."""
+    instances = state.instances
+    for tree in range(6):
+        _set(state, instances[m].home, tree // 3, tree % 3, instances[m].place, math.inf)
+    state.groups[instances[m].home].living -= 1
 
 
 @jit
@@ -158,7 +169,7 @@ def _wanted(state: State, r: int, role: int) -> int:
     k = state.requests[r].request_class
     best, furthest = NONE, -math.inf
     for g in range(len(groups)):
-        if groups[g].role != role or state.share[g, k] <= 0:
+        if groups[g].role != role or state.share[g, k] <= 0 or groups[g].living == 0:
             continue
         behind = state.share[g, k] * (state.given[len(groups), k] + 1) - state.given[g, k]
         if behind > furthest + 1e-9:
@@ -222,7 +233,9 @@ def _foreign(state: State, role: int, tokens: bool) -> int:
     instances = state.instances
     best, least = NONE, math.inf
     for m in range(len(instances)):
-        if instances[m].mixed == 1 or state.groups[instances[m].home].role != role:
+        if instances[m].mixed == 1 or instances[m].failed_s < math.inf:
+            continue
+        if state.groups[instances[m].home].role != role:
             continue
         load = instances[m].promised_tokens if tokens else instances[m].pending_tokens
         if load < least:
@@ -233,9 +246,11 @@ def _foreign(state: State, role: int, tokens: bool) -> int:
 @jit
 def _least_pending(state: State) -> int:
     """Instance of any pool with the fewest prompt tokens pending."""
-    best = 0
-    for m in range(len(state.instances)):
-        if state.instances[m].pending_tokens < state.instances[best].pending_tokens:
+    instances, best = state.instances, NONE
+    for m in range(len(instances)):
+        if instances[m].failed_s < math.inf:
+            continue
+        if best == NONE or instances[m].pending_tokens < instances[best].pending_tokens:
             best = m
     return best
 

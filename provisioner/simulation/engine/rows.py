@@ -22,5 +22,6 @@ def fill(
         requests[r].rate_bytes_per_s, requests[r].updated_s = 0.0, 0.0
         requests[r].prompt_at, requests[r].token_at, requests[r].next = NONE, NONE, NONE
         requests[r].made, requests[r].done_tokens, requests[r].phase = 0, 0, 0
+        requests[r].restarts = 0
         for side in range(2):
             requests[r].flow_next[side], requests[r].flow_last[side] = NONE, NONE

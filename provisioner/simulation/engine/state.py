@@ -25,6 +25,8 @@ WAITING, JOINING, INCOMING, PAUSED, BATCH = range(5)
 elsewhere that wait for room here; paused token work; prompts of the running iteration."""
 
 MOST_KNOTS = 32
+MOST_ACTIVE = 4096
+"""Active tokens of a batch are told apart up to here."""
 POWER_TOKENS = 4096
 """Prompt power is tabulated up to here and constant beyond."""
 
@@ -60,11 +62,12 @@ INSTANCE = np.dtype(
         ("flow_head", "i8", (2,)),
         ("flow_count", "i8", (2,)),
         *_fields("f8", "start_s", "first_s", "step_s", "prompt_busy_s", "token_busy_s"),
-        *_fields("f8", "batch_s", "kv_token_s", "energy_j"),
+        *_fields("f8", "batch_s", "kv_token_s", "energy_j", "failed_s"),
     ],
     align=True,
 )
-"""``home`` is the instance's group, ``mixed`` whether it is in the mixed pool at the moment.
+"""``home`` is the instance's group, ``mixed`` whether it is in the mixed pool at the moment, and
+``failed_s`` when it was gone, infinite as long as it is not.
 
 ``fresh`` residents have no gap of one iteration next, ``stalled`` ones missed the last iteration;
 ``next_finish`` is the iteration after which the first resident is done.
@@ -79,7 +82,7 @@ REQUEST = np.dtype(
         *_fields("f8", "arrival_s", "prompt_start_s", "first_token_s", "ready_s"),
         *_fields("f8", "token_start_s", "finish_s", "left_bytes", "rate_bytes_per_s", "updated_s"),
         *_fields("i4", "prompt_tokens", "output_tokens", "request_class", "prompt_at", "token_at"),
-        *_fields("i4", "next", "made", "done_tokens", "phase"),
+        *_fields("i4", "next", "made", "done_tokens", "phase", "restarts"),
         ("flow_next", "i4", (2,)),
         ("flow_last", "i4", (2,)),
     ],
@@ -87,9 +90,16 @@ REQUEST = np.dtype(
 )
 """Times [s] are infinite until they happen."""
 GROUP = np.dtype(
-    [*_fields("i8", "role", "deployment", "first"), ("gaps", "f8", (GAP_BINS,))], align=True
+    [
+        *_fields("i8", "role", "deployment", "first", "living"),
+        ("gaps", "f8", (GAP_BINS,)),
+        ("active_s", "f8", (MOST_ACTIVE + 1,)),
+    ],
+    align=True,
 )
-"""Instances of one deployment and home role."""
+"""Instances of one deployment and home role; ``active_s`` is the time that they spent with so many
+prompt tokens and generating requests in the batch."""
+FAILURE = np.dtype([("time_s", "f8"), ("instance", "i8")], align=True)
 NODE = np.dtype([("time_s", "f8"), ("entity", "i8")], align=True)
 RULES = np.dtype(
     [
@@ -113,7 +123,8 @@ class State(NamedTuple):
     """Everything the engine works on.
 
     ``trees`` finds the least loaded member of a group (group x tree x nodes); ``share`` and
-    ``given`` are per group and request class, the last row of ``given`` being the total.
+    ``given`` are per group and request class, the last row of ``given`` being the total;
+    ``failures`` are in order of time.
     """
 
     deployments: Array
@@ -126,6 +137,7 @@ class State(NamedTuple):
     given: Array
     heap: Heap
     rules: Array
+    failures: Array
     counters: Array
 
 
@@ -141,6 +153,8 @@ COUNTERS = (
     "serial_transfers",
     "waits_for_room",
     "chunks",
+    "restarts",
+    "redirects",
 )
 (
     ITERATIONS,
@@ -154,6 +168,8 @@ COUNTERS = (
     SERIAL,
     ROOM_WAITS,
     CHUNKS,
+    RESTARTS,
+    REDIRECTS,
 ) = range(len(COUNTERS))
 PROMPT, TOKEN, MIXED = range(3)
 COLOCATED, SPLIT, MIXED_POOL = range(3)
@@ -171,6 +187,7 @@ def new_instances(home: Array, place: Array, deployment: Array, mixed: Array) ->
     instances["deployment"], instances["mixed"] = deployment, mixed
     for name in ("head", "tail", "chunked", "returning", "flow_head"):
         instances[name] = NONE
+    instances["failed_s"] = np.inf
     return instances
 
 
