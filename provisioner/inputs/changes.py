@@ -15,6 +15,11 @@ from provisioner.errors import InputError, unknown_name
 from provisioner.inputs.explain import describe
 
 _METRICS = get_args(MetricName)
+_INSTEAD: dict[str | int, str] = {
+    "at_most_s": "at_most_slowdown",
+    "at_most_slowdown": "at_most_s",
+}
+"""A limit is in one unit: naming one takes the other's place."""
 
 
 def plain(data: Any) -> Any:
@@ -106,6 +111,8 @@ def put(
         raise InputError(f"{where}: there is nothing below {describe(node)}")
     if length == len(path):
         node[key] = value
+        if isinstance(node, dict) and key in _INSTEAD:
+            node.pop(_INSTEAD[key], None)
     else:
         node[key] = opened(key, below)
         put(node[key], path[length:], value, where, opened)

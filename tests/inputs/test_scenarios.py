@@ -155,6 +155,15 @@ def test_a_limit_of_a_named_slo_can_be_changed():
     assert read.workloads[0].slo.limits[1].percentile == 50
 
 
+def test_a_limit_in_another_unit_takes_the_place_of_the_first():
+    read = changed({**DATA, "slo": "splitwise"}, slo__ttft__p90__at_most_s=0.9)
+    (limit,) = (x for x in read.slo.limits if (x.metric, x.percentile) == ("ttft", 90))
+    assert (limit.at_most_s, limit.at_most_slowdown) == (0.9, None)
+    read = changed(read.model_dump(mode="json"), slo__ttft__p90__at_most_slowdown=4)
+    (limit,) = (x for x in read.slo.limits if (x.metric, x.percentile) == ("ttft", 90))
+    assert (limit.at_most_s, limit.at_most_slowdown) == (None, 4)
+
+
 def test_limits_can_be_changed_by_metric_and_percentile_however_they_are_given():
     listed = [{"metric": m, "percentile": 90, "at_most_slowdown": 2} for m in ("ttft", "tbt")]
     for slo in ("splitwise", listed, {"name": "mine", "limits": listed}):
