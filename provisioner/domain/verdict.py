@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from provisioner.domain.result import SloVerdict
 
+ACTIVE_LEVELS = (0, 1, 2, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000, 2048)
+"""Numbers of active tokens up to which the cluster's time is summed."""
+
 
 @dataclass(frozen=True)
 class PoolMeasure:
@@ -64,6 +67,11 @@ class Verdict:
     seeds : tuple of int
     wall_s : float
         Time that the engine took, after compilation [s].
+    active_share : tuple of float
+        Share of all machines' time with at most `ACTIVE_LEVELS` active tokens: those of the prompts
+        in the batch, and one per request that generates.
+    borrowed : dict
+        How often a prompt and a token machine was borrowed for the other work (`mixed-pool`).
     """
 
     slo: SloVerdict
@@ -77,3 +85,5 @@ class Verdict:
     duration_s: float
     seeds: tuple[int, ...]
     wall_s: float
+    active_share: tuple[float, ...]
+    borrowed: dict[str, int]

@@ -26,17 +26,20 @@ from provisioner.search.judged import Traffic, offered_requests, pool_of, window
 from provisioner.search.notes import few_notes
 from provisioner.simulation.arrivals import Offered
 from provisioner.simulation.judge import slo_verdict
+from provisioner.simulation.pools import share_at_most
 from provisioner.simulation.published import (
     PublishedMachine,
     PublishedPools,
     PublishedRecords,
     simulate_published,
 )
+from provisioner.simulation.published_machine import Kind
 from provisioner.simulation.published_metrics import PublishedLatency, alone_s, latency_s, slowdown
 from provisioner.simulation.published_profile import published_machine, transfer_s_per_token
 
 NAME = "splitwise-sim"
 ESTIMATED = ("utilization", "mean_power_w", "requests_per_kwh", "mean_batch", "kv_occupancy")
+_BORROWED: tuple[Kind, ...] = ("prompt", "token")
 _UNKNOWN = PoolMeasure(*[math.nan] * 4)
 _LEAST_OUTPUT = 2
 
@@ -79,7 +82,7 @@ def simulate_compatible(
         Where the cluster is of no published design, or the scheduler another than the design's.
     """
     scheduler = _scheduler(case, cluster)
-    machines, pools = _machines(case, cluster)
+    machines, pools = machines_of(case, cluster)
     until_s = window_s(case, traffic)[1]
     offered = offered_requests(case, traffic)
     started = time.perf_counter()
@@ -98,6 +101,10 @@ def simulate_compatible(
         duration_s=until_s,
         seeds=tuple(offered),
         wall_s=wall_s,
+        active_share=_active_share(served, len(machines)),
+        borrowed={
+            role: sum(one.records.counters.borrowed[role] for one in served) for role in _BORROWED
+        },
     )
     return Simulated(
         model=case.model.name,
@@ -130,7 +137,8 @@ def _scheduler(case: Case, cluster: NamedCluster) -> str:
     return own
 
 
-def _machines(case: Case, cluster: NamedCluster) -> tuple[list[PublishedMachine], PublishedPools]:
+def machines_of(case: Case, cluster: NamedCluster) -> tuple[list[PublishedMachine], PublishedPools]:
+    """The machines of a completed cluster as that simulator knows them, and their pools."""
     machines: list[PublishedMachine] = []
     places: dict[Role, tuple[int, ...]] = dict.fromkeys(Role, ())
     for pool in cluster.pools:
@@ -170,6 +178,14 @@ def _served(offered: Offered, machines: list[PublishedMachine], pools: Published
     return _Served(
         replace(offered, requests=replace(requests, output_tokens=outputs)), records, raised
     )
+
+
+def _active_share(served: list[_Served], machines: int) -> tuple[float, ...]:
+    """Of the time from the first arrival to the last request's end."""
+    busy = [part for one in served for part in one.records.counters.active_s.items()]
+    ends = [one.records.finish_s[~np.isnan(one.records.finish_s)] for one in served]
+    all_s = machines * sum(float(end_s.max(initial=0.0)) for end_s in ends)
+    return share_at_most([tokens for tokens, _ in busy], [time_s for _, time_s in busy], all_s)
 
 
 def _metrics(case: Case, served: list[_Served]) -> Iterator[MetricValue]:

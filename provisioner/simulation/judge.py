@@ -12,7 +12,7 @@ from provisioner.domain.slo import SloLimit
 from provisioner.domain.verdict import LatencySummary, Verdict
 from provisioner.domain.workload import FloatArray, Workload
 from provisioner.simulation.cluster import SimulatedPool
-from provisioner.simulation.pools import gap_summary, measure_pools
+from provisioner.simulation.pools import active_share, gap_summary, measure_pools
 from provisioner.simulation.rules import Rules
 from provisioner.simulation.simulate import Run
 from provisioner.simulation.trial import Trial, rank, run_all, values_of
@@ -58,6 +58,11 @@ def judge(
         duration_s=until_s,
         seeds=trial.seeds,
         wall_s=wall_s,
+        active_share=active_share(runs),
+        borrowed={
+            role: sum(run.counters[f"borrowed_{role}"] for run in runs)
+            for role in ("prompt", "token")
+        },
     )
 
 

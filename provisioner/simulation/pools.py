@@ -6,11 +6,12 @@ An instance that failed neither works nor idles, and draws no power.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from provisioner.domain.verdict import LatencySummary, PoolMeasure
+from provisioner.domain.verdict import ACTIVE_LEVELS, LatencySummary, PoolMeasure
 from provisioner.domain.workload import FloatArray
 from provisioner.simulation.cluster import SimulatedPool
-from provisioner.simulation.engine.state import GAP_BINS, GAP_LOW_S, GAP_PER_DECADE
+from provisioner.simulation.engine.state import GAP_BINS, GAP_LOW_S, GAP_PER_DECADE, Array
 from provisioner.simulation.simulate import Run
 
 
@@ -23,11 +24,8 @@ def measure_pools(pools: tuple[SimulatedPool, ...], runs: list[Run]) -> tuple[Po
 def _measure(pool: SimulatedPool, run: Run, home: int) -> tuple[float, float, float, float]:
     instances = run.state.instances
     own = instances[instances["home"] == home]
-    from_s, until_s = run.window_s
-    if not np.isfinite(until_s):
-        finish_s = run.records.finish_s
-        until_s = float(finish_s[np.isfinite(finish_s)].max(initial=from_s))
-    available_s = float((np.clip(own["failed_s"], from_s, until_s) - from_s).sum())
+    from_s, until_s = _window_s(run)
+    available_s = _available_s(run, own)
     if available_s <= 0:
         return 0.0, 0.0, 0.0, 0.0
     busy_s = float(own["prompt_busy_s"].sum() + own["token_busy_s"].sum())
@@ -41,6 +39,45 @@ def _measure(pool: SimulatedPool, run: Run, home: int) -> tuple[float, float, fl
         float(own["kv_token_s"].sum()) / (working_s * room),
         energy_j / (until_s - from_s),
     )
+
+
+def _window_s(run: Run) -> tuple[float, float]:
+    """The measured window; to the last request's end where it has none."""
+    from_s, until_s = run.window_s
+    if not np.isfinite(until_s):
+        finish_s = run.records.finish_s
+        until_s = float(finish_s[np.isfinite(finish_s)].max(initial=from_s))
+    return from_s, until_s
+
+
+def _available_s(run: Run, instances: Array) -> float:
+    from_s, until_s = _window_s(run)
+    return float((np.clip(instances["failed_s"], from_s, until_s) - from_s).sum())
+
+
+def active_share(runs: list[Run]) -> tuple[float, ...]:
+    """Share of all instances' time with at most `ACTIVE_LEVELS` active tokens."""
+    busy_s = np.sum([run.state.groups["active_s"].sum(axis=0) for run in runs], axis=0)
+    return share_at_most(
+        np.flatnonzero(busy_s),
+        busy_s[busy_s > 0],
+        sum(_available_s(run, run.state.instances) for run in runs),
+    )
+
+
+def share_at_most(tokens: ArrayLike, busy_s: ArrayLike, all_s: float) -> tuple[float, ...]:
+    """Share of a time with at most `ACTIVE_LEVELS` active tokens.
+
+    Parameters
+    ----------
+    tokens, busy_s : arrays
+        Active tokens, and the time with so many [s]; the rest of ``all_s`` has none.
+    """
+    if all_s <= 0:
+        return ()
+    at, times = np.asarray(tokens), np.asarray(busy_s)
+    idle_s = all_s - float(times.sum())
+    return tuple((idle_s + float(times[at <= level].sum())) / all_s for level in ACTIVE_LEVELS)
 
 
 def gap_summary(runs: list[Run]) -> LatencySummary:

@@ -11,7 +11,7 @@ the network's speed at either end.
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,18 +61,21 @@ class Counters:
     ----------
     preemptions : int
         Token tasks that ran and were left out of the next batch.
-    pulls : int
-        Machines borrowed for the mixed pool.
+    borrowed : Counter
+        Machines borrowed for the mixed pool, by the pool that they are of.
     retries : int
         Times that a transfer waited for memory.
     iterations : Counter
         Iterations by what was in the batch: ``prompt``, ``token`` or ``mixed``.
+    active_s : dict
+        Time that machines spent with so many tokens in the batch [s]; not that without any.
     """
 
     preemptions: int = 0
-    pulls: int = 0
+    borrowed: Counter[Kind] = field(default_factory=Counter)
     retries: int = 0
     iterations: Counter[Kind] = field(default_factory=Counter)
+    active_s: dict[int, float] = field(default_factory=lambda: defaultdict(float))
 
 
 @dataclass
@@ -168,9 +171,9 @@ class Cluster:
         return None
 
     def _borrow(self, machine: Machine) -> Machine:
+        self.counters.borrowed["prompt" if machine.home is self.prompt_pool else "token"] += 1
         machine.home.remove(machine)
         self.mixed_pool.append(machine)
-        self.counters.pulls += 1
         return machine
 
     def _send_home(self, machine: Machine) -> None:
@@ -207,6 +210,7 @@ class Cluster:
         if now_s != machine.block_end_s:
             return
         self.counters.iterations[machine.block_kind] += machine.block_iterations
+        self.counters.active_s[machine.batch_tokens] += now_s - machine.block_start_s
         for task in machine.end_block():
             if task.is_prompt:
                 self._end_prompt(task.request, now_s)

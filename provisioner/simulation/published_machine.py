@@ -93,8 +93,10 @@ class Machine:
         What routing takes for the queue: prompt tokens to do, and one per token task.
     batch : list of Task
         What runs, in order of entry; empty while idle.
-    block_end_s : float
-        When the block that runs will end; NaN while idle.
+    batch_tokens : int
+        Prompt tokens of the batch, and one per token task.
+    block_start_s, block_end_s : float
+        When the block that runs began and will end; NaN while idle.
     block_kind : str
         What is in the batch: ``prompt``, ``token`` or ``mixed`` work.
     block_iterations : int
@@ -112,8 +114,8 @@ class Machine:
         self.backlog_tokens = 0
         self.batch: list[Task] = []
         self.block_end_s = math.nan
-        self._batch_tokens = 0
-        self._block_start_s = self._iteration_s = math.nan
+        self.batch_tokens = 0
+        self.block_start_s = self._iteration_s = math.nan
         self.block_iterations = 0
         self.block_kind: Kind = "token"
         self._paused = False
@@ -161,25 +163,25 @@ class Machine:
 
     def may_join(self, task: Task) -> bool:
         """Whether a task that arrives is reason to end the block at the iteration in progress."""
-        if len(self.batch) < BATCH_TASKS and self._batch_tokens + task.size_tokens <= BATCH_TOKENS:
+        if len(self.batch) < BATCH_TASKS and self.batch_tokens + task.size_tokens <= BATCH_TOKENS:
             return True
         running = sum(not other.is_prompt for other in self.batch)
-        left = self._batch_tokens - running
+        left = self.batch_tokens - running
         return task.is_prompt and running > 0 and left + task.size_tokens <= BATCH_TOKENS
 
     def has_batch_room(self) -> bool:
         """Whether the batch could take one more token task."""
-        return len(self.batch) < BATCH_TASKS and self._batch_tokens < BATCH_TOKENS
+        return len(self.batch) < BATCH_TASKS and self.batch_tokens < BATCH_TOKENS
 
     def pause(self, now_s: float) -> bool:
         """End the block at the iteration in progress; say whether its end has moved."""
         if self._paused or self.block_kind != "token":
             return False
         self._paused = True
-        done = int((now_s - self._block_start_s) // self._iteration_s)
+        done = int((now_s - self.block_start_s) // self._iteration_s)
         # At the very end of a block rounding may count its last iteration as done.
         self.block_iterations = min(done + 1, self.block_iterations)
-        self.block_end_s = self._block_start_s + self.block_iterations * self._iteration_s
+        self.block_end_s = self.block_start_s + self.block_iterations * self._iteration_s
         return True
 
     def end_block(self) -> list[Task]:
@@ -212,7 +214,7 @@ class Machine:
         chosen.take_waiting(self._waiting)
         self.batch = chosen.tasks
         self.used_tokens = chosen.memory_tokens
-        self._batch_tokens = chosen.tokens
+        self.batch_tokens = chosen.tokens
         for task in chosen.entered:
             self._enter(task, now_s)
         preempted = before[chosen.kept :]
@@ -230,7 +232,7 @@ class Machine:
                 chosen.take(task)
 
     def _time_block(self, now_s: float) -> None:
-        self._block_start_s = now_s
+        self.block_start_s = now_s
         self._paused = False
         if not self.batch:
             self.block_end_s = math.nan
@@ -243,7 +245,7 @@ class Machine:
         else:
             self.block_kind = "mixed" if running else "prompt"
             stretch = MIXED_STRETCH if running else 1.0
-            self._iteration_s = stretch * self.prompt_time_s(self._batch_tokens)
+            self._iteration_s = stretch * self.prompt_time_s(self.batch_tokens)
             self.block_iterations = 1
         self.block_end_s = now_s + self.block_iterations * self._iteration_s
 

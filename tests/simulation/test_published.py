@@ -138,7 +138,7 @@ def test_a_transfer_without_memory_tries_again_every_second():
     assert records.first_token_s == near(8.0, 8.1, 10.0)
     assert records.token_start_s == near(11.8, 8.11, 10.8)
     assert records.finish_s == near(31.8, 8.12, 10.81)
-    assert (records.counters.pulls, records.counters.retries) == (1, 3)
+    assert (records.counters.borrowed.total(), records.counters.retries) == (1, 3)
 
 
 def test_a_borrowed_machine_goes_home_behind_the_others():
@@ -249,7 +249,7 @@ def assert_replays(name, relative):
 def test_percentiles_counts_and_verdict_of_published_runs(name):
     counters, row = assert_replays(name, 1e-5)
     assert counters.preemptions == int(row["preemptions"])
-    assert counters.pulls == int(row["pool_pulls"])
+    assert counters.borrowed.total() == int(row["pool_pulls"])
     for kind in ("prompt", "token", "mixed"):
         assert counters.iterations[kind] == int(row[f"iters_{kind}"])
 

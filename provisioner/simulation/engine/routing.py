@@ -20,7 +20,8 @@ from provisioner.simulation.engine.batch import alone_ns
 from provisioner.simulation.engine.jit import jit
 from provisioner.simulation.engine.physics import token_s
 from provisioner.simulation.engine.state import (
-    BORROWED,
+    BORROWED_PROMPT,
+    BORROWED_TOKEN,
     BUSY,
     COLOCATED,
     GENERATING,
@@ -222,7 +223,8 @@ def _accepts_tokens(state: State, m: int, r: int) -> bool:
 @jit
 def _borrow(state: State, m: int) -> int:
     if m != NONE:
-        state.counters[BORROWED] += 1
+        is_prompt = state.groups[state.instances[m].home].role == PROMPT
+        state.counters[BORROWED_PROMPT if is_prompt else BORROWED_TOKEN] += 1
         move(state, m, 1)
     return m
 
