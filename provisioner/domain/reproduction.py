@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from provisioner.domain.result import PlanResult
+from provisioner.domain.verdict import ACTIVE_LEVELS
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class Bill:
 
 @dataclass(frozen=True)
 class CompatibleBest:
-    """The best cluster found by the published simulator's rules, and how many were tried."""
+    """The best cluster of a design by the published simulator's rules, and how many were tried.
+
+    Every better one was simulated, or has no more machines of any role than one that failed.
+    """
 
     counts: tuple[int, ...]
     rate_per_s: float
@@ -58,8 +62,8 @@ class Reproduced:
         Its highest rate by the published simulator's rules, on the grid of 10 requests/s.
     measured_rate_per_s : float or None
         Its highest rate by our own judge; None where it serves nothing.
-    compatible_best : CompatibleBest or None
-        None for baselines, which have nothing to choose, and for questions at a fixed rate.
+    compatible_best : CompatibleBest
+        The best of its design by the published simulator's rules.
     best : PlanResult
         Our plan for the question with this design, by our own judge.
     """
@@ -69,7 +73,7 @@ class Reproduced:
     fits: bool
     compatible_rate_per_s: float
     measured_rate_per_s: float | None
-    compatible_best: CompatibleBest | None
+    compatible_best: CompatibleBest
     best: PlanResult
 
 
@@ -95,12 +99,103 @@ class Changed:
 
 
 @dataclass(frozen=True)
+class HeatPoint:
+    """One cluster; of each metric the most that a percentile takes of its limit, by both rules."""
+
+    prompt_machines: int
+    token_machines: int
+    usd_per_hour: float
+    compatible_ttft: float
+    compatible_tbt: float
+    compatible_e2e: float
+    measured_ttft: float
+    measured_tbt: float
+    measured_e2e: float
+
+    @property
+    def compatible(self) -> float:
+        """The most that any percentile takes of its limit; the SLO holds below 1."""
+        return max(self.compatible_ttft, self.compatible_tbt, self.compatible_e2e)
+
+    @property
+    def measured(self) -> float:
+        """The same by measured token times; the SLO holds up to 1."""
+        return max(self.measured_ttft, self.measured_tbt, self.measured_e2e)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One cluster at a rate, by one of the rules.
+
+    ``active_share`` belongs to `ACTIVE_LEVELS`; ``most_taken`` is the most that any percentile
+    takes of its limit.
+    """
+
+    design: str
+    rule: str
+    rate_per_s: float
+    borrowed_prompt: int
+    borrowed_token: int
+    most_taken: float
+    active_share: tuple[float, ...]
+
+    def share_up_to(self, tokens: int) -> float:
+        """Share of time with at most so many active tokens, one of `ACTIVE_LEVELS`."""
+        return self.active_share[ACTIVE_LEVELS.index(tokens)]
+
+
+@dataclass(frozen=True)
+class BatchJob:
+    """What a cluster makes of requests that are all there from the start [requests/s].
+
+    ``per_usd`` is per USD/h of one accelerator in every machine, as in the paper.
+    """
+
+    design: str
+    prompt_machines: int
+    token_machines: int
+    compatible_rate_per_s: float
+    measured_rate_per_s: float
+    compatible_per_usd: float
+    measured_per_usd: float
+    paper_per_usd: float | None
+
+
+@dataclass(frozen=True)
+class LostMachine:
+    """One cluster with and without a failure.
+
+    ``taken`` is the most that any percentile takes of its limit: the SLO holds up to 1; ``limit``
+    is the one that takes most after the failure. ``e2e_p99_s`` are end-to-end latencies [s].
+    """
+
+    design: str
+    machines: str
+    rate_per_s: float
+    fails: str
+    judged: int
+    restarted: int
+    taken_without: float
+    taken: float
+    limit: str
+    e2e_p99_without_s: float
+    e2e_p99_s: float
+
+
+@dataclass(frozen=True)
 class Reproduction:
-    """All published clusters, the best of all machines per (question, workload), and changes."""
+    """Everything that is simulated: what stands in one file each, and the best of all machines.
+
+    ``optima`` is by (question, workload).
+    """
 
     rows: tuple[Reproduced, ...]
     optima: dict[tuple[str, str], PlanResult]
     changed: tuple[Changed, ...] = ()
+    heat: tuple[HeatPoint, ...] = ()
+    loaded: tuple[Loaded, ...] = ()
+    batch: tuple[BatchJob, ...] = ()
+    lost: tuple[LostMachine, ...] = ()
 
     def row(self, question: str, workload: str, design: str) -> Reproduced:
         """One cluster."""

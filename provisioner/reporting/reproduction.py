@@ -12,6 +12,7 @@ from provisioner.reporting import files
 from provisioner.reporting.records import Record, finite
 from provisioner.reporting.reproduction_page import page_text
 from provisioner.reporting.reproduction_tables import COMPATIBLE, MEASURED, OPTIMUM
+from provisioner.reproduction.budgets import compatible_optimum
 from provisioner.reproduction.characterisation import (
     Alone,
     PhasePoint,
@@ -21,6 +22,7 @@ from provisioner.reproduction.characterisation import (
     transfers,
 )
 from provisioner.reproduction.headlines import Judged, judged
+from provisioner.reproduction.published import pools_of
 
 CLUSTER_COLUMNS = (
     "question",
@@ -117,23 +119,27 @@ def best_records(found: Reproduction) -> Iterator[Record]:
     """The best of each design by both rules, and of all designs by our own."""
     for row in found.rows:
         asked = {key: getattr(row.published, key) for key in ("question", "workload", "design")}
-        best = row.compatible_best
-        if best is not None:
-            yield {
-                **asked,
-                "rule": COMPATIBLE,
-                "pools": " + ".join(map(str, best.counts)),
-                **vars(best.bill),
-                "rate_per_s": best.rate_per_s,
-                "proof": "none",
-                "gap": None,
-                "holdout_pass_fraction": None,
-                "clusters_tried": best.tried,
-            }
+        yield {**asked, **_compatible(row)}
         yield {**asked, **_planned(row.best)}
     for (question, workload), result in found.optima.items():
         asked = {"question": question, "workload": workload, "design": OPTIMUM}
+        yield {**asked, **_compatible(compatible_optimum(found, question, workload))}
         yield {**asked, **_planned(result)}
+
+
+def _compatible(row: Reproduced) -> Record:
+    best = row.compatible_best
+    pools = pools_of(row.published.design, best.counts)
+    return {
+        "rule": COMPATIBLE,
+        "pools": " + ".join(f"{n} {role} {machine}" for (role, machine), n in pools.items()),
+        **vars(best.bill),
+        "rate_per_s": best.rate_per_s,
+        "proof": "monotone",
+        "gap": 0.0,
+        "holdout_pass_fraction": None,
+        "clusters_tried": best.tried,
+    }
 
 
 def _planned(result: PlanResult) -> Record:
@@ -169,7 +175,7 @@ def _headline(one: Judged) -> Iterator[Record]:
             "claimed": claimed,
             "paper": getattr(one.paper, ratio),
             "compatible": getattr(one.compatible, ratio),
-            "compatible_best": getattr(one.best_compatible, ratio, None),
+            "compatible_best": getattr(one.best_compatible, ratio),
             "measured": getattr(one.measured, ratio),
             "measured_best": getattr(one.best, ratio),
         }

@@ -123,10 +123,9 @@ def _page(found: Reproduction, command: str) -> Iterator[str]:
 
 def _verdict(one: Judged) -> str:
     """In which of the two physics the best of the designs does what is claimed."""
-    compatible = one.best_compatible or one.compatible
     able = [
         name
-        for name, ratios in ((COMPATIBLE, compatible), (MEASURED, one.best))
+        for name, ratios in ((COMPATIBLE, one.best_compatible), (MEASURED, one.best))
         if holds(one.headline, ratios)
     ]
     return "in both" if len(able) == 2 else f"{able[0]} only" if able else "in neither"

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from provisioner.domain.reproduction import Reproduction
 from provisioner.domain.result import PlanResult
 from provisioner.reporting.tables import line, table
+from provisioner.reproduction.budgets import compatible_optimum
 from provisioner.reproduction.headlines import Judged, Ratios, judged
 from provisioner.reproduction.published import QUESTIONS
 from provisioner.units import WATTS_PER_KW
@@ -56,11 +57,18 @@ def rows_of(found: Reproduction, question: str, workload: str) -> Iterator[tuple
             _number(published.simulator_rate_per_s, "g"),
             _number(row.compatible_rate_per_s, "g"),
             _number(row.measured_rate_per_s, ".1f"),
-            _DASH if best is None else " + ".join(map(str, best.counts)),
-            _DASH if best is None else f"{best.rate_per_s:g}",
+            " + ".join(map(str, best.counts)),
+            f"{best.rate_per_s:g}",
             *_plan_cells(row.best),
         )
-    yield (OPTIMUM, *[""] * 7, *_plan_cells(found.optima[question, workload], full=True))
+    most = compatible_optimum(found, question, workload)
+    yield (
+        OPTIMUM,
+        *[""] * 5,
+        f"{' + '.join(map(str, most.compatible_best.counts))} ({most.published.design})",
+        f"{most.compatible_best.rate_per_s:g}",
+        *_plan_cells(found.optima[question, workload], full=True),
+    )
 
 
 def _plan_cells(result: PlanResult, *, full: bool = False) -> tuple[str, ...]:
@@ -84,7 +92,7 @@ def ratio_cells(one: Judged) -> Iterator[str]:
     """A headline and its ratios as text."""
     yield one.headline.text
     for ratios in (one.paper, one.compatible, one.best_compatible, one.measured, one.best):
-        yield _DASH if ratios is None else _ratio_text(ratios)
+        yield _ratio_text(ratios)
 
 
 def _ratio_text(ratios: Ratios) -> str:

@@ -52,7 +52,7 @@ class Judged:
     headline: Headline
     paper: Ratios
     compatible: Ratios
-    best_compatible: Ratios | None
+    best_compatible: Ratios
     measured: Ratios
     best: Ratios
 
@@ -150,11 +150,9 @@ def _paper(row: Reproduced) -> float | None:
     return row.published.paper_rate_per_s
 
 
-def _best_compatible(row: Reproduced, base: Reproduced) -> Ratios | None:
-    best = row.compatible_best
-    if best is None:
-        return None
-    return _ratios(best.rate_per_s, best.bill, base.compatible_rate_per_s, base.bill)
+def _best_compatible(row: Reproduced, base: Reproduced) -> Ratios:
+    best, other = row.compatible_best, base.compatible_best
+    return _ratios(best.rate_per_s, best.bill, other.rate_per_s, other.bill)
 
 
 def _planned(result: PlanResult) -> tuple[float | None, Bill]:

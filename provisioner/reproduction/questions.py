@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import Simulated
+from provisioner.domain.failure import Failure
 from provisioner.domain.machine import PriceList
 from provisioner.domain.scenario import Limits, Scenario, Simulation, WorkloadEntry
 from provisioner.inputs import hardware
@@ -23,7 +25,10 @@ from provisioner.reproduction.published import (
 )
 from provisioner.search import named
 from provisioner.search.compatible import NAME as COMPATIBLE
+from provisioner.simulation.rules import Scheduler
 
+Pools = Mapping[tuple[str, str], int]
+"""Machines by role and type."""
 GRID_PER_S = 10.0
 """Step of the rates that the paper and its simulator try [requests/s]."""
 COMPATIBLE_S = 120.0
@@ -71,9 +76,29 @@ def _prices() -> PriceList:
 
 
 def judged_compatibly(
-    workload: str, pools: Mapping[tuple[str, str], int], rate_per_s: float, model: str = MODEL
+    workload: str, pools: Pools, rate_per_s: float, model: str = MODEL
 ) -> Simulated:
     """Judge a cluster by the published simulator's rules, on a trace of its kind."""
     simulation = Simulation(duration_s=COMPATIBLE_S, warmup_s=0.0, seeds=1)
     given = scenario(workload, rate_per_s, model).model_copy(update={"simulation": simulation})
     return named.simulate(given, pools_of(dict(pools)), compatible=COMPATIBLE)[0]
+
+
+def judged(
+    workload: str,
+    pools: Pools,
+    rate_per_s: float,
+    scheduler: Literal["auto"] | Scheduler = "auto",
+    failures: tuple[Failure, ...] = (),
+) -> Simulated:
+    """Judge a cluster by measured token times."""
+    given = scenario(workload, rate_per_s).model_copy(update={"scheduler": scheduler})
+    return named.simulate(given, pools_of(dict(pools)), failures=failures)[0]
+
+
+def taken(result: Simulated) -> dict[str, float]:
+    """Of each metric the most that any percentile takes of its limit."""
+    most: dict[str, float] = {}
+    for value in result.verdict.slo.metrics:
+        most[value.metric] = max(most.get(value.metric, 0.0), value.value / value.limit)
+    return most

@@ -23,14 +23,16 @@ from provisioner.domain.reproduction import (
 from provisioner.domain.result import PlanResult
 from provisioner.inputs import hardware
 from provisioner.planning.objectives import BY_NAME
-from provisioner.reproduction.compatible import CompatibleJudge, best_within_budget, fits_budget
+from provisioner.reproduction.budgets import fits_budget, has_budget
+from provisioner.reproduction.compatible import (
+    CompatibleJudge,
+    best_within_budget,
+    least_at_fixed_rate,
+)
 from provisioner.reproduction.published import (
     FIXED_RATE_PER_S,
-    ISO_COST,
-    ISO_POWER,
     PRICES,
     counts_of,
-    is_baseline,
     pools_of,
     published_clusters,
 )
@@ -94,19 +96,19 @@ def reproduced(published: Published) -> Reproduced:
     compatible = judge.highest(counts, guess)
     case = asked(published.question, published.workload, published.design)
     planned = run(case)
-    at_rate = published.question in (ISO_POWER, ISO_COST)
-    best = None
-    if at_rate and not is_baseline(published.design):
+    at_rate = has_budget(published.question)
+    if at_rate:
         found, rate = best_within_budget(judge, published, compatible)
-        bill = bill_of(pools_of(published.design, found))
-        best = CompatibleBest(found, rate, bill, len({key[0] for key in judge.missed}))
+    else:
+        found, rate = least_at_fixed_rate(judge, published), FIXED_RATE_PER_S
+    bill = bill_of(pools_of(published.design, found))
     return Reproduced(
         published=published,
         bill=bill_of(pools_of(published.design, counts)),
         fits=not at_rate or fits_budget(published),
         compatible_rate_per_s=compatible,
         measured_rate_per_s=_measured(case, published, planned),
-        compatible_best=best,
+        compatible_best=CompatibleBest(found, rate, bill, judge.tried),
         best=planned,
     )
 

@@ -5,7 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from provisioner.domain.designs import NAMED_DESIGNS
-from provisioner.domain.reproduction import Bill, Published, Reproduced, Reproduction
+from provisioner.domain.reproduction import (
+    Bill,
+    CompatibleBest,
+    Published,
+    Reproduced,
+    Reproduction,
+)
 from provisioner.reproduction.conclusions import WORKLOADS, conclusions
 from provisioner.reproduction.published import ISO_COST, ISO_POWER
 
@@ -25,7 +31,7 @@ def row(question, workload, design):
         fits=True,
         compatible_rate_per_s=1.0,
         measured_rate_per_s=PUBLISHED * rate,
-        compatible_best=None,
+        compatible_best=CompatibleBest((1, 1), 1.0, Bill(2, 2.0, 2.0, 2.0), 1),
         best=SimpleNamespace(plan=SimpleNamespace(rate_per_s=rate)),
     )
 

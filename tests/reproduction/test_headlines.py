@@ -35,7 +35,7 @@ def row(question, design):
         fits=True,
         compatible_rate_per_s=110.0 if split else 100.0,
         measured_rate_per_s=40.0 if split else 50.0,
-        compatible_best=CompatibleBest((2, 2), 130.0, bill, 5) if split else None,
+        compatible_best=CompatibleBest((2, 2), 130.0 if split else 100.0, bill, 5),
         best=SimpleNamespace(plan=plan),
     )
 
