@@ -127,8 +127,8 @@ class HeatPoint:
 class Loaded:
     """One cluster at a rate, by one of the rules.
 
-    ``active_share`` belongs to `ACTIVE_LEVELS`; ``most_taken`` is the most that any percentile
-    takes of its limit.
+    ``active_share`` belongs to `ACTIVE_LEVELS`; ``ttft``, ``tbt`` and ``e2e`` are the most that
+    any percentile of each takes of its limit.
     """
 
     design: str
@@ -136,8 +136,15 @@ class Loaded:
     rate_per_s: float
     borrowed_prompt: int
     borrowed_token: int
-    most_taken: float
+    ttft: float
+    tbt: float
+    e2e: float
     active_share: tuple[float, ...]
+
+    @property
+    def most_taken(self) -> float:
+        """The most that any percentile takes of its limit."""
+        return max(self.ttft, self.tbt, self.e2e)
 
     def share_up_to(self, tokens: int) -> float:
         """Share of time with at most so many active tokens, one of `ACTIVE_LEVELS`."""

@@ -1,4 +1,4 @@
-"""Figure 17 of the paper: how busy clusters are, and when their pools help each other out.
+"""Figures 16 and 17 of the paper: latency against load, how busy clusters are, and who helps out.
 
 The share of all machines' time with few active tokens (those of the prompts in the batch, and one
 per request that generates), and how often machines of one pool are borrowed for the other's work.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from provisioner.domain.designs import NAMED_DESIGNS
 from provisioner.domain.reproduction import Loaded
 from provisioner.reproduction.published import (
     ISO_POWER,
@@ -22,8 +23,7 @@ from provisioner.reproduction.questions import judged, judged_compatibly, taken
 from provisioner.simulation.rules import Scheduler
 
 WORKLOAD = "azure-conv"
-LOADED = ("baseline-h100", "splitwise-hh", "splitwise-ha")
-RATES_PER_S = (70.0, 90.0, 110.0, 130.0)
+RATES_PER_S = (50.0, 70.0, 90.0, 110.0, 130.0)
 COMPATIBLE, MEASURED = "compatible", "measured"
 PAPER_FEW, PAPER_SHARE = 15, 0.7
 """The paper: at 70 requests/s Baseline-H100 has at most so many active tokens so often."""
@@ -41,7 +41,7 @@ def equal_power_counts(design: str) -> tuple[int, ...]:
 
 def loads() -> Iterator[tuple[str, str, float]]:
     """Design, rule and rate of every run."""
-    for design in LOADED:
+    for design in NAMED_DESIGNS:
         for rate in RATES_PER_S:
             yield design, COMPATIBLE, rate
             yield design, MEASURED, rate
@@ -60,7 +60,7 @@ def loaded(design: str, rule: str, rate_per_s: float) -> Loaded:
         rate_per_s=rate_per_s,
         borrowed_prompt=result.verdict.borrowed["prompt"],
         borrowed_token=result.verdict.borrowed["token"],
-        most_taken=max(taken(result).values()),
+        **taken(result),
         active_share=result.verdict.active_share,
     )
 

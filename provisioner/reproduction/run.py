@@ -6,10 +6,7 @@ on how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-
-from joblib import Parallel, delayed
 
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
@@ -23,12 +20,17 @@ from provisioner.domain.reproduction import (
 from provisioner.domain.result import PlanResult
 from provisioner.inputs import hardware
 from provisioner.planning.objectives import BY_NAME
+from provisioner.reproduction.batch_jobs import batch_designs, batch_job
 from provisioner.reproduction.budgets import fits_budget, has_budget
 from provisioner.reproduction.compatible import (
     CompatibleJudge,
     best_within_budget,
     least_at_fixed_rate,
 )
+from provisioner.reproduction.heat_map import heat_point, heat_rows
+from provisioner.reproduction.high_load import loaded, loads
+from provisioner.reproduction.lost_machines import lost_machines, plans
+from provisioner.reproduction.parts import Part, Progress, done
 from provisioner.reproduction.published import (
     FIXED_RATE_PER_S,
     PRICES,
@@ -42,9 +44,6 @@ from provisioner.search.comparison import value_of
 from provisioner.search.headroom import highest_rate
 from provisioner.search.run import run
 
-Progress = Callable[[int, int, str], None]
-"""Called with how many parts are done, how many there are, and the name of the last."""
-
 
 def reproduce(jobs: int = 1, progress: Progress = lambda *_: None) -> Reproduction:
     """Judge and plan everything.
@@ -56,36 +55,41 @@ def reproduce(jobs: int = 1, progress: Progress = lambda *_: None) -> Reproducti
     """
     clusters = published_clusters()
     questions = list(dict.fromkeys((c.question, c.workload) for c in clusters))
-    others = list(changes())
-    first = len(clusters) + len(questions)
-    tasks = [
-        *(delayed(_numbered)(len(clusters) + i, best_of_all, *q) for i, q in enumerate(questions)),
-        *(delayed(_numbered)(first + i, changed, change) for i, change in enumerate(others)),
-        *(delayed(_numbered)(i, reproduced, cluster) for i, cluster in enumerate(clusters)),
-    ]  # the longest first
-    names = [_name(cluster) for cluster in clusters]
-    names += [f"{question} {workload}, all machines" for question, workload in questions]
-    names += [f"{change.cluster.design} with {change.model}" for change in others]
-    found: dict[int, object] = {}
-    for number, result in _spread(tasks, jobs):
-        found[number] = result
-        progress(len(found), len(tasks), names[number])
-    rows = tuple(found[i] for i in range(len(clusters)))
-    optima = {q: found[len(clusters) + i] for i, q in enumerate(questions)}
-    moved = tuple(found[first + i] for i in range(len(others)))
-    return _with_best_rows(Reproduction(rows, optima, moved))  # type: ignore[arg-type] # by number
+    parts = _parts(clusters, questions)
+    first = sum(map(len, parts.values()))
+    total = first + len(batch_designs())
+    found = done(parts, jobs, lambda count, name: progress(count, total, name))
+    whole = Reproduction(
+        rows=tuple(found["rows"]),
+        optima=dict(zip(questions, found["optima"], strict=True)),
+        changed=tuple(found["changed"]),
+        heat=tuple(found["heat"]),
+        loaded=tuple(found["loaded"]),
+        batch=tuple(found["batch"]),
+    )
+    losses = [Part(f"{d}, a machine fails", lost_machines, (d, plan)) for d, plan in plans(whole)]
+    lost = done({"lost": losses}, jobs, lambda count, name: progress(first + count, total, name))
+    rows = tuple(row for several in lost["lost"] for row in several)
+    return replace(_with_best_rows(whole), lost=rows)
 
 
-def _spread(tasks: list[object], jobs: int) -> Iterator[tuple[int, object]]:
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-
-
-def _numbered(number: int, function: Callable[..., object], *arguments: object) -> object:
-    return number, function(*arguments)
-
-
-def _name(cluster: Published) -> str:
-    return f"{cluster.question} {cluster.workload} {cluster.design}"
+def _parts(
+    clusters: tuple[Published, ...], questions: list[tuple[str, str]]
+) -> dict[str, list[Part]]:
+    """All but the failures, which are of the plans; the longest first."""
+    return {
+        "optima": [Part(f"{' '.join(q)}, all machines", best_of_all, q) for q in questions],
+        "rows": [Part(f"{c.question} {c.workload} {c.design}", reproduced, (c,)) for c in clusters],
+        "changed": [
+            Part(f"{change.cluster.design} with {change.model}", changed, (change,))
+            for change in changes()
+        ],
+        "batch": [
+            Part(f"{design}, batch jobs", batch_job, (design,)) for design in batch_designs()
+        ],
+        "loaded": [Part(f"{load[0]} at {load[2]:g}/s", loaded, load) for load in loads()],
+        "heat": [Part(f"heat map, {p} + {t}", heat_point, (p, t)) for p, t in heat_rows()],
+    }
 
 
 def reproduced(published: Published) -> Reproduced:
