@@ -92,10 +92,11 @@ def ratio_cells(one: Judged) -> Iterator[str]:
     """A headline and its ratios as text."""
     yield one.headline.text
     for ratios in (one.paper, one.compatible, one.best_compatible, one.measured, one.best):
-        yield _ratio_text(ratios)
+        yield ratio_text(ratios)
 
 
-def _ratio_text(ratios: Ratios) -> str:
+def ratio_text(ratios: Ratios) -> str:
+    """Throughput, cost and power over the baseline's."""
     rate = _DASH if ratios.throughput is None else f"{ratios.throughput:.2f}x"
     return f"{rate} at {ratios.cost:.2f} cost, {ratios.power:.2f} power"
 

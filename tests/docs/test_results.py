@@ -9,16 +9,18 @@ import pytest
 
 from provisioner.domain.reproduction import Reproduction
 from provisioner.reporting.files import table_text
-from provisioner.reporting.reproduction import (
-    ALONE_COLUMNS,
-    BEST_COLUMNS,
-    CLUSTER_COLUMNS,
-    PHASE_COLUMNS,
-    TRANSFER_COLUMNS,
+from provisioner.reporting.reproduction import FILES
+from provisioner.reporting.reproduction_figures import FIGURES, described
+from provisioner.reporting.reproduction_records import (
+    TABLES,
     best_records,
     cluster_record,
+    load_record,
+    profile_tables,
 )
-from provisioner.reproduction.characterisation import alone, phases, transfers
+from provisioner.reproduction.batch_jobs import batch_job
+from provisioner.reproduction.heat_map import heat_point, heat_rows
+from provisioner.reproduction.high_load import loaded, loads
 from provisioner.reproduction.published import published_clusters
 from provisioner.reproduction.run import reproduced
 from tests.simulation import reference
@@ -86,9 +88,11 @@ def test_the_reproduction_is_current(key):
     published = next(c for c in published_clusters() if key_of(vars(c)) == key)
     again = reproduced(published)
     (kept,) = (row for row in rows_in("clusters.csv") if key_of(row) == key)
-    assert as_cells(cluster_record(again), CLUSTER_COLUMNS) == kept, "stale: reproduce splitwise"
+    assert as_cells(cluster_record(again), TABLES["clusters"]) == kept, "stale: reproduce splitwise"
     best = [row for row in rows_in("best.csv") if key_of(row) == key]
-    assert [as_cells(row, BEST_COLUMNS) for row in best_records(Reproduction((again,), {}))] == best
+    assert [
+        as_cells(row, TABLES["best"]) for row in best_records(Reproduction((again,), {}))
+    ] == best
 
 
 def test_the_reproduction_is_complete():
@@ -177,9 +181,60 @@ def test_robustness_in_compatible_mode_is_the_papers():
 
 
 def test_formulas_of_the_profiles_are_current():
-    for name, columns, rows in (
-        ("phases.csv", PHASE_COLUMNS, phases()),
-        ("alone.csv", ALONE_COLUMNS, alone()),
-        ("transfer.csv", TRANSFER_COLUMNS, transfers()),
-    ):
-        assert rows_in(name) == [as_cells(vars(row), columns) for row in rows], name
+    for name, rows in profile_tables().items():
+        kept = rows_in(f"{name}.csv")
+        assert kept == [as_cells(row, TABLES[name]) for row in rows], name
+
+
+def test_every_file_of_the_reproduction_is_there_and_no_other():
+    assert {path.name for path in SPLITWISE.iterdir()} == set(FILES)
+    page = (SPLITWISE / "README.md").read_text(encoding="utf-8")
+    assert all(f"]({name})" in page for name in FIGURES)
+
+
+def test_figures_are_of_the_tables_beside_them():
+    tables = {name: (SPLITWISE / f"{name}.csv").read_text(encoding="utf-8") for name in TABLES}
+    for name in FIGURES:
+        assert described(name, tables) in (SPLITWISE / name).read_text(encoding="utf-8"), name
+
+
+def test_the_heat_map_is_current():
+    rows = rows_in("heat_map.csv")
+    keys = [(int(row["prompt_machines"]), int(row["token_machines"])) for row in rows]
+    assert keys == list(heat_rows())
+    for row, key in list(zip(rows, keys, strict=True))[10::40]:
+        assert as_cells(vars(heat_point(*key)), TABLES["heat_map"]) == row
+
+
+def test_loads_are_current():
+    rows = rows_in("high_load.csv")
+    assert [(r["design"], r["rule"], float(r["rate_per_s"])) for r in rows] == list(loads())
+    for row, load in list(zip(rows, loads(), strict=True))[12::29]:
+        assert as_cells(load_record(loaded(*load)), TABLES["high_load"]) == row
+
+
+def test_batch_jobs_are_current():
+    (kept,) = (row for row in rows_in("batch_jobs.csv") if row["design"] == "splitwise-hh")
+    assert as_cells(vars(batch_job("splitwise-hh")), TABLES["batch_jobs"]) == kept
+
+
+def test_batch_jobs_gain_nothing_from_the_split():
+    """The paper: Baseline-A100 and AA 0.89 requests/s per $, Baseline-H100 and HH 0.75."""
+    rows = {row["design"]: row for row in rows_in("batch_jobs.csv")}
+    for kind in ("a100", "h100"):
+        base, split = rows[f"baseline-{kind}"], rows[f"splitwise-{kind[0]}{kind[0]}"]
+        for rule in ("compatible", "measured"):
+            ours, theirs = (float(row[f"{rule}_per_usd"]) for row in (split, base))
+            assert ours == pytest.approx(theirs, rel=0.05)
+        assert float(split["compatible_per_usd"]) == pytest.approx(
+            float(split["paper_per_usd"]), rel=0.12
+        )
+
+
+def test_a_failure_costs_restarts_and_latency():
+    rows = rows_in("failures.csv")
+    assert {row["design"] for row in rows} == {row["design"] for row in rows_in("batch_jobs.csv")}
+    for row in rows:
+        assert int(row["restarted"]) > 0
+        assert float(row["taken_without"]) <= 1
+        assert float(row["taken"]) >= float(row["taken_without"])
