@@ -124,10 +124,10 @@ def test_the_best_serve_at_least_what_the_published_clusters_do():
 
 
 def test_the_optimum_is_at_least_every_designs():
-    best = [row for row in rows_in("best.csv") if row["rule"] == "measured"]
-    optima = {key_of(row)[:2]: row for row in best if row["design"] == "optimum"}
+    best = rows_in("best.csv")
+    optima = {(*key_of(row)[:2], row["rule"]): row for row in best if row["design"] == "optimum"}
     for row in best:
-        optimum = optima[key_of(row)[:2]]
+        optimum = optima[*key_of(row)[:2], row["rule"]]
         key = {
             "iso-throughput-power": "provisioned_power_w",
             "iso-throughput-cost": "usd_per_hour",
@@ -237,4 +237,5 @@ def test_a_failure_costs_restarts_and_latency():
     for row in rows:
         assert int(row["restarted"]) > 0
         assert float(row["taken_without"]) <= 1
-        assert float(row["taken"]) >= float(row["taken_without"])
+        assert float(row["taken"]) >= 0.999 * float(row["taken_without"])
+        assert float(row["e2e_p99_s"]) >= 0.995 * float(row["e2e_p99_without_s"])
