@@ -192,8 +192,8 @@ def _failures(found: Reproduction) -> Iterator[str]:
     titles = ["design", "machines", "requests/s", "fails", "restarted", "taken before"]
     titles += ["taken after", "E2E P99 before", "after"]
     yield from markdown(titles, rows)
-    kept = sum(row.taken <= 1 for row in found.lost)
-    yield f"\nThe SLO is kept after {kept} of {len(found.lost)} failures: the headroom takes the load."
+    kept, failures = sum(row.taken <= 1 for row in found.lost), len(found.lost)
+    yield f"\nThe SLO is kept after {kept} of {failures} failures: the headroom takes the load."
 
 
 def _changed(found: Reproduction) -> Iterator[str]:
