@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from provisioner.domain.result import PlanResult
 from provisioner.domain.verdict import ACTIVE_LEVELS
 
+COMPATIBLE, MEASURED = "compatible", "measured"
+"""The two rules: the published simulator's, and our own."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -204,11 +207,15 @@ class Reproduction:
     batch: tuple[BatchJob, ...] = ()
     lost: tuple[LostMachine, ...] = ()
 
-    def row(self, question: str, workload: str, design: str) -> Reproduced:
-        """One cluster."""
-        return next(
+    def rows_of(self, question: str, workload: str) -> list[Reproduced]:
+        """The clusters of one question."""
+        return [
             row
             for row in self.rows
-            if (row.published.question, row.published.workload, row.published.design)
-            == (question, workload, design)
-        )
+            if (row.published.question, row.published.workload) == (question, workload)
+        ]
+
+    def row(self, question: str, workload: str, design: str) -> Reproduced:
+        """One cluster."""
+        rows = self.rows_of(question, workload)
+        return next(row for row in rows if row.published.design == design)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from provisioner.domain.reproduction import Reproduction
+from provisioner.domain.reproduction import COMPATIBLE, MEASURED, Reproduction
 from provisioner.reporting.reproduction_sections import markdown, pictures, rest_of_evaluation
 from provisioner.reporting.reproduction_tables import (
-    COMPATIBLE,
-    MEASURED,
     headings,
     ratio_cells,
     ratio_text,
     rows_of,
 )
 from provisioner.reproduction.conclusions import conclusions
-from provisioner.reproduction.headlines import CONVERSATION, Judged, Ratios, holds, judged
-from provisioner.reproduction.published import QUESTIONS
+from provisioner.reproduction.headlines import Judged, Ratios, holds, judged
+from provisioner.reproduction.published import CONVERSATION, QUESTIONS
 
 _INTRODUCTION = """# The Splitwise evaluation, made again
 
@@ -81,7 +79,6 @@ def _page(found: Reproduction, command: str) -> Iterator[str]:
     yield ""
     yield _SURVIVES
     yield from _conclusions(found)
-    yield ""
     yield from rest_of_evaluation(found)
 
 

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from provisioner.domain.designs import NAMED_DESIGNS
+from provisioner.domain.reproduction import COMPATIBLE, MEASURED
 from provisioner.domain.verdict import ACTIVE_LEVELS
 from provisioner.reproduction.heat_map import PAPER
-from provisioner.reproduction.high_load import COMPATIBLE, MEASURED
 from provisioner.reproduction.published import ISO_COST, ISO_POWER, LEAST_COST, LEAST_POWER, MODEL
 from provisioner.units import MS_PER_S, WATTS_PER_KW
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from provisioner.domain.reproduction import (
+    COMPATIBLE,
+    MEASURED,
     BatchJob,
     Changed,
     HeatPoint,
@@ -17,7 +19,7 @@ from provisioner.domain.reproduction import (
 from provisioner.domain.result import PlanResult
 from provisioner.domain.verdict import ACTIVE_LEVELS
 from provisioner.reporting.records import Record
-from provisioner.reporting.reproduction_tables import COMPATIBLE, MEASURED, OPTIMUM
+from provisioner.reporting.reproduction_tables import OPTIMUM
 from provisioner.reproduction.budgets import compatible_optimum
 from provisioner.reproduction.characterisation import (
     Alone,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from provisioner.domain.reproduction import HeatPoint, Reproduction
+from provisioner.domain.reproduction import COMPATIBLE, MEASURED, HeatPoint, Reproduction
 from provisioner.reproduction.characterisation import PAPER_ALONE, alone, phases, transfers
 from provisioner.reproduction.heat_map import PAPER
-from provisioner.reproduction.high_load import COMPATIBLE, MEASURED, PAPER_FEW, PAPER_SHARE
-from provisioner.reproduction.published import MODEL
+from provisioner.reproduction.high_load import PAPER_FEW, PAPER_SHARE
+from provisioner.reproduction.published import MODEL, counts_text
 from provisioner.units import MS_PER_S, WATTS_PER_KW
 
 _HEAT = """## Which numbers of machines keep the SLO
@@ -65,19 +65,18 @@ output tokens, as in coding. The paper: serialised sending takes 42.5 ms (A100) 
 
 def rest_of_evaluation(found: Reproduction) -> Iterator[str]:
     """Everything but the questions and the headlines."""
-    for section in (_heat, _load, _robust, _batch, _failures):
-        yield from section(found)
+    for section in (
+        _heat(found),
+        _load(found),
+        _robust(found),
+        _batch(found),
+        _failures(found),
+        _alone(),
+        _phases(),
+        _transfers(),
+    ):
         yield ""
-    yield _ALONE
-    yield from _alone()
-    yield ""
-    yield _PHASES
-    yield from pictures("phases.svg")
-    yield from _phases()
-    yield ""
-    yield _TRANSFER
-    yield from pictures("transfer.svg")
-    yield from _transfers()
+        yield from section
 
 
 def pictures(*names: str) -> Iterator[str]:
@@ -118,7 +117,7 @@ def _heat(found: Reproduction) -> Iterator[str]:
 
 
 def _named(point: HeatPoint) -> str:
-    return f"{point.prompt_machines} + {point.token_machines}"
+    return counts_text((point.prompt_machines, point.token_machines))
 
 
 def _load(found: Reproduction) -> Iterator[str]:
@@ -153,17 +152,12 @@ def _load(found: Reproduction) -> Iterator[str]:
     yield from markdown(titles, rows)
 
 
-def _robust(found: Reproduction) -> Iterator[str]:
-    yield _ROBUST
-    yield from _changed(found)
-
-
 def _batch(found: Reproduction) -> Iterator[str]:
     yield _BATCH
     rows = [
         (
             row.design,
-            str(row.prompt_machines) + (f" + {row.token_machines}" if row.token_machines else ""),
+            counts_text((row.prompt_machines, row.token_machines)),
             "-" if row.paper_per_usd is None else f"{row.paper_per_usd:.2f}",
             f"{row.compatible_per_usd:.2f}",
             f"{row.measured_per_usd:.2f}",
@@ -196,11 +190,12 @@ def _failures(found: Reproduction) -> Iterator[str]:
     yield f"\nThe SLO is kept after {kept} of {failures} failures: the headroom takes the load."
 
 
-def _changed(found: Reproduction) -> Iterator[str]:
+def _robust(found: Reproduction) -> Iterator[str]:
+    yield _ROBUST
     rows = [
         (
             row.design,
-            str(row.prompt_machines) + (f" + {row.token_machines}" if row.token_machines else ""),
+            counts_text((row.prompt_machines, row.token_machines)),
             row.chosen_for,
             row.model,
             _against(row.compatible_rate_per_s, row.own_compatible_rate_per_s, "g"),
@@ -218,6 +213,7 @@ def _against(rate: float | None, own: float | None, form: str) -> str:
 
 
 def _alone() -> Iterator[str]:
+    yield _ALONE
     rows = []
     for row in alone():
         paper = PAPER_ALONE[row.service, row.machine]
@@ -236,6 +232,8 @@ def _alone() -> Iterator[str]:
 
 
 def _phases() -> Iterator[str]:
+    yield _PHASES
+    yield from pictures("phases.svg")
     rows = [
         (
             point.machine,
@@ -252,6 +250,8 @@ def _phases() -> Iterator[str]:
 
 
 def _transfers() -> Iterator[str]:
+    yield _TRANSFER
+    yield from pictures("transfer.svg")
     rows = [
         (
             row.machine,

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 
-from provisioner.domain.reproduction import Reproduction
+from provisioner.domain.reproduction import COMPATIBLE, MEASURED, Reproduction
 from provisioner.domain.result import PlanResult
 from provisioner.reporting.tables import line, table
 from provisioner.reproduction.budgets import compatible_optimum
 from provisioner.reproduction.headlines import Judged, Ratios, judged
-from provisioner.reproduction.published import QUESTIONS
+from provisioner.reproduction.published import QUESTIONS, counts_of, counts_text
 from provisioner.units import WATTS_PER_KW
 
 OPTIMUM = "optimum"
 """Name of the row of the best over all designs and machine types."""
-COMPATIBLE, MEASURED = "compatible", "measured"
-"""The two rules: the published simulator's, and our own."""
 _DASH = "-"
 
 
@@ -43,21 +41,17 @@ def headings() -> Iterator[str]:
 
 def rows_of(found: Reproduction, question: str, workload: str) -> Iterator[tuple[str, ...]]:
     """Rows of the table of one question: its published clusters, and the best of all."""
-    for row in found.rows:
+    for row in found.rows_of(question, workload):
         published = row.published
-        if (published.question, published.workload) != (question, workload):
-            continue
-        counts = [str(published.prompt_machines)]
-        counts += [str(published.token_machines)] if published.token_machines else []
         best = row.compatible_best
         yield (
             published.design,
-            " + ".join(counts) + ("" if row.fits else " (over budget)"),
+            counts_text(counts_of(published)) + ("" if row.fits else " (over budget)"),
             _number(published.paper_rate_per_s, "g"),
             _number(published.simulator_rate_per_s, "g"),
             _number(row.compatible_rate_per_s, "g"),
             _number(row.measured_rate_per_s, ".1f"),
-            " + ".join(map(str, best.counts)),
+            counts_text(best.counts),
             f"{best.rate_per_s:g}",
             *_plan_cells(row.best),
         )
@@ -65,7 +59,7 @@ def rows_of(found: Reproduction, question: str, workload: str) -> Iterator[tuple
     yield (
         OPTIMUM,
         *[""] * 5,
-        f"{' + '.join(map(str, most.compatible_best.counts))} ({most.published.design})",
+        f"{counts_text(most.compatible_best.counts)} ({most.published.design})",
         f"{most.compatible_best.rate_per_s:g}",
         *_plan_cells(found.optima[question, workload], full=True),
     )

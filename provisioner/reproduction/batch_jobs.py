@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from provisioner.domain.base import Role
+from provisioner.domain.case import Case
 from provisioner.domain.reproduction import BatchJob
 from provisioner.domain.workload import FloatArray
 from provisioner.inputs import clusters, hardware
 from provisioner.inputs.resolve import resolve
-from provisioner.reproduction.high_load import WORKLOAD, equal_power_counts, scheduler_of
-from provisioner.reproduction.published import (
-    FIXED_RATE_PER_S,
-    ISO_POWER,
-    PRICES,
-    pools_of,
-    published_clusters,
-)
-from provisioner.reproduction.questions import Pools, scenario
-from provisioner.search.compatible import machines_of
-from provisioner.search.find import prepare
+from provisioner.reproduction.high_load import equal_power_counts, scheduler_of
+from provisioner.reproduction.published import CONVERSATION, FIXED_RATE_PER_S, pools_of
+from provisioner.reproduction.questions import Pools, rents_usd_per_hour, scenario
+from provisioner.search.compatible import LEAST_OUTPUT, machines_of
+from provisioner.search.judged import simulated_pools
 from provisioner.simulation.arrivals import offer
-from provisioner.simulation.cluster import Requests, SimulatedPool
+from provisioner.simulation.cluster import Requests
 from provisioner.simulation.published import simulate_published
 from provisioner.simulation.rules import Rules
 from provisioner.simulation.simulate import simulate
@@ -40,23 +34,22 @@ PAPER_BATCH = {
 """The paper's batch jobs: requests/s per USD/h of one accelerator in every machine."""
 BATCH_REQUESTS = 20_000
 _MIDDLE = (0.1, 0.9)
-_LEAST_OUTPUT = 2
-
-
-def batch_designs() -> list[str]:
-    """Every design of the paper."""
-    return [
-        c.design for c in published_clusters() if (c.question, c.workload) == (ISO_POWER, WORKLOAD)
-    ]
 
 
 def batch_job(design: str) -> BatchJob:
     """Give a cluster all requests at once, by both rules."""
     counts = equal_power_counts(design)
     pools = pools_of(design, counts)
-    requests = _all_at_once()
-    compatible = _middle_rate(_finished_compatibly(pools, requests))
-    measured = _middle_rate(_finished(design, pools, requests))
+    named = clusters.pools_of(pools)
+    case = resolve(clusters.scenario_for(scenario(CONVERSATION), named))
+    cluster = clusters.completed(case, named)
+    requests = _all_at_once(case)
+    machines, roles = machines_of(case, cluster)
+    theirs = simulate_published(
+        requests.arrival_s, requests.prompt_tokens, requests.output_tokens, machines, roles
+    )
+    ours = simulate(simulated_pools(case, cluster), requests, Rules(scheduler_of(design)))
+    compatible, measured = _middle_rate(theirs.finish_s), _middle_rate(ours.records.finish_s)
     usd = _accelerator_usd_per_hour(pools)
     return BatchJob(
         design=design,
@@ -70,36 +63,16 @@ def batch_job(design: str) -> BatchJob:
     )
 
 
-def _all_at_once() -> Requests:
-    case = resolve(scenario(WORKLOAD))
+def _all_at_once(case: Case) -> Requests:
     length_s = 2 * BATCH_REQUESTS / FIXED_RATE_PER_S
     drawn = offer(case.workloads, "poisson", 0, length_s).requests
     kept = slice(BATCH_REQUESTS)
     return Requests(
         np.zeros(BATCH_REQUESTS),
         drawn.prompt_tokens[kept],
-        np.maximum(drawn.output_tokens[kept], _LEAST_OUTPUT),
+        np.maximum(drawn.output_tokens[kept], LEAST_OUTPUT),
         drawn.request_class[kept],
     )
-
-
-def _finished(design: str, pools: Pools, requests: Requests) -> FloatArray:
-    deployments = {
-        d.machine.name: d for d in prepare(resolve(scenario(WORKLOAD))).guide.deployments
-    }
-    simulated = tuple(
-        SimulatedPool(Role(role), deployments[machine], n) for (role, machine), n in pools.items()
-    )
-    return simulate(simulated, requests, Rules(scheduler_of(design))).records.finish_s
-
-
-def _finished_compatibly(pools: Pools, requests: Requests) -> FloatArray:
-    named = clusters.pools_of(pools)
-    case = resolve(clusters.scenario_for(scenario(WORKLOAD), named))
-    machines, roles = machines_of(case, clusters.completed(case, named))
-    return simulate_published(
-        requests.arrival_s, requests.prompt_tokens, requests.output_tokens, machines, roles
-    ).finish_s
 
 
 def _middle_rate(finish_s: FloatArray) -> float:
@@ -108,7 +81,7 @@ def _middle_rate(finish_s: FloatArray) -> float:
 
 
 def _accelerator_usd_per_hour(pools: Pools) -> float:
-    rents = {p.hardware: p.usd_per_hour for p in hardware.read_price_list(PRICES).prices}
+    rents = rents_usd_per_hour()
     return sum(
         rents[machine.hardware] / machine.accelerators * n
         for machine, n in ((hardware.read_machine(name), n) for (_, name), n in pools.items())

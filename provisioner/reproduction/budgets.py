@@ -5,8 +5,13 @@ from __future__ import annotations
 from provisioner.domain.designs import machine_of, roles_of
 from provisioner.domain.reproduction import Published, Reproduced, Reproduction
 from provisioner.inputs import hardware
-from provisioner.reproduction.published import ISO_COST, ISO_POWER, LEAST_COST, PRICES, counts_of
-from provisioner.reproduction.questions import budget_usd_per_hour, budget_w
+from provisioner.reproduction.published import ISO_COST, ISO_POWER, LEAST_COST, counts_of
+from provisioner.reproduction.questions import (
+    budget_usd_per_hour,
+    budget_w,
+    powers_w,
+    rents_usd_per_hour,
+)
 
 Counts = tuple[int, ...]
 _CLOSE = 1e-9
@@ -24,12 +29,11 @@ def budget_of(question: str) -> float:
 
 def spent_each(question: str, design: str) -> tuple[float, ...]:
     """What one machine of each role takes: rent [USD/h] where cost is asked for, or power [W]."""
-    prices = hardware.read_price_list(PRICES)
     names = [machine_of(design, role) for role in roles_of(design)]
     if question in (ISO_COST, LEAST_COST):
-        rents = {p.hardware: p.usd_per_hour for p in prices.prices}
+        rents = rents_usd_per_hour()
         return tuple(rents[hardware.read_machine(name).hardware] for name in names)
-    powers = {p.machine: p.provisioned_power_w for p in prices.powers}
+    powers = powers_w()
     return tuple(powers[name] for name in names)
 
 
@@ -72,6 +76,4 @@ def compatible_optimum(found: Reproduction, question: str, workload: str) -> Rep
         takes = spent(best.counts, spent_each(question, row.published.design))
         return best.rate_per_s, -takes
 
-    asked = question, workload
-    rows = (r for r in found.rows if (r.published.question, r.published.workload) == asked)
-    return max(rows, key=value)
+    return max(found.rows_of(question, workload), key=value)

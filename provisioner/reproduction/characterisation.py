@@ -16,7 +16,8 @@ from provisioner.domain.base import Phase
 from provisioner.inputs import hardware
 from provisioner.performance.deployment import Deployment, deploy
 from provisioner.performance.transfer import transfer_s
-from provisioner.reproduction.published import MODEL, PRICES
+from provisioner.reproduction.published import MODEL
+from provisioner.reproduction.questions import rents_usd_per_hour
 from provisioner.units import JOULES_PER_WH, SECONDS_PER_HOUR
 
 MACHINES = ("dgx-a100", "dgx-h100", "dgx-h100-cap70")
@@ -144,7 +145,7 @@ def _point(
 
 def alone() -> Iterator[Alone]:
     """The median request of each service alone, on machines that the paper's table IV has."""
-    rents = {p.hardware: p.usd_per_hour for p in hardware.read_price_list(PRICES).prices}
+    rents = rents_usd_per_hour()
     for service, machine in PAPER_ALONE:
         prompt, output = MEDIANS[service]
         at = deployed("llama2-70b", machine)

@@ -9,9 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from provisioner.domain.reproduction import Reproduced, Reproduction
-from provisioner.reproduction.published import ISO_COST, ISO_POWER, is_baseline
+from provisioner.reproduction.published import (
+    CODING,
+    CONVERSATION,
+    ISO_COST,
+    ISO_POWER,
+    is_baseline,
+)
 
-WORKLOADS = ("azure-conv", "azure-code")
+WORKLOADS = (CONVERSATION, CODING)
 _BUDGETS = {ISO_POWER: "equal power", ISO_COST: "equal cost"}
 
 
@@ -53,14 +59,6 @@ def conclusions(found: Reproduction) -> Iterator[Conclusion]:
     yield _published_counts(found)
 
 
-def _rows(found: Reproduction, question: str, workload: str) -> list[Reproduced]:
-    return [
-        row
-        for row in found.rows
-        if (row.published.question, row.published.workload) == (question, workload)
-    ]
-
-
 def _rate(row: Reproduced) -> float:
     return row.best.plan.rate_per_s if row.best.plan else 0.0
 
@@ -86,7 +84,7 @@ def _pairs(
     """A conclusion that one cluster serves more than another, for each workload."""
     parts, verdicts = [], []
     for workload in WORKLOADS:
-        one, other = pick(_rows(found, question, workload))
+        one, other = pick(found.rows_of(question, workload))
         verdicts.append(_rate(one) > _rate(other))
         parts.append(
             f"{workload}: {one.published.design} {_rate(one):.1f}/s, {other.published.design} "

@@ -12,9 +12,14 @@ from dataclasses import dataclass
 
 from provisioner.domain.reproduction import Bill, Reproduced, Reproduction
 from provisioner.domain.result import PlanResult
-from provisioner.reproduction.published import ISO_COST, ISO_POWER, LEAST_COST, LEAST_POWER
+from provisioner.reproduction.published import (
+    CONVERSATION,
+    ISO_COST,
+    ISO_POWER,
+    LEAST_COST,
+    LEAST_POWER,
+)
 
-CONVERSATION = "azure-conv"
 NEAR = 0.05
 """A ratio within so much of the claim counts as the same."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from provisioner.domain.reproduction import HeatPoint
-from provisioner.reproduction.published import FIXED_RATE_PER_S, pools_of
+from provisioner.reproduction.published import CODING, FIXED_RATE_PER_S, pools_of
 from provisioner.reproduction.questions import judged, judged_compatibly, taken
 
-DESIGN, WORKLOAD = "splitwise-hh", "azure-code"
+DESIGN = "splitwise-hh"
 PAPER = (27, 3)
 PROMPT_MACHINES = (18, 20, 22, 24, 25, 26, 27, 28, 29, 30, 32)
 TOKEN_MACHINES = (1, 2, 3, 4, 5, 6, 8)
@@ -29,8 +29,8 @@ def heat_rows() -> Iterator[tuple[int, int]]:
 def heat_point(prompt_machines: int, token_machines: int) -> HeatPoint:
     """Judge one cluster by both rules."""
     pools = pools_of(DESIGN, (prompt_machines, token_machines))
-    compatible = judged_compatibly(WORKLOAD, pools, FIXED_RATE_PER_S)
-    measured = judged(WORKLOAD, pools, FIXED_RATE_PER_S)
+    compatible = judged_compatibly(CODING, pools, FIXED_RATE_PER_S)
+    measured = judged(CODING, pools, FIXED_RATE_PER_S)
     theirs, ours = taken(compatible), taken(measured)
     return HeatPoint(
         prompt_machines=prompt_machines,

@@ -11,32 +11,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from provisioner.domain.designs import NAMED_DESIGNS
-from provisioner.domain.reproduction import Loaded
+from provisioner.domain.reproduction import COMPATIBLE, MEASURED, Loaded
 from provisioner.reproduction.published import (
+    CONVERSATION,
     ISO_POWER,
     counts_of,
     is_baseline,
     pools_of,
-    published_clusters,
+    published_cluster,
 )
 from provisioner.reproduction.questions import judged, judged_compatibly, taken
 from provisioner.simulation.rules import Scheduler
 
-WORKLOAD = "azure-conv"
 RATES_PER_S = (50.0, 70.0, 90.0, 110.0, 130.0)
-COMPATIBLE, MEASURED = "compatible", "measured"
 PAPER_FEW, PAPER_SHARE = 15, 0.7
 """The paper: at 70 requests/s Baseline-H100 has at most so many active tokens so often."""
 
 
 def equal_power_counts(design: str) -> tuple[int, ...]:
     """Machines of the paper's cluster for conversations at equal power."""
-    (cluster,) = (
-        c
-        for c in published_clusters()
-        if (c.question, c.workload, c.design) == (ISO_POWER, WORKLOAD, design)
-    )
-    return counts_of(cluster)
+    return counts_of(published_cluster(ISO_POWER, CONVERSATION, design))
 
 
 def loads() -> Iterator[tuple[str, str, float]]:
@@ -51,9 +45,9 @@ def loaded(design: str, rule: str, rate_per_s: float) -> Loaded:
     """Judge a cluster at a rate."""
     pools = pools_of(design, equal_power_counts(design))
     if rule == COMPATIBLE:
-        result = judged_compatibly(WORKLOAD, pools, rate_per_s)
+        result = judged_compatibly(CONVERSATION, pools, rate_per_s)
     else:
-        result = judged(WORKLOAD, pools, rate_per_s, scheduler_of(design))
+        result = judged(CONVERSATION, pools, rate_per_s, scheduler_of(design))
     return Loaded(
         design=design,
         rule=rule,

@@ -13,8 +13,7 @@ from provisioner.domain.cluster import Simulated
 from provisioner.domain.failure import Failure
 from provisioner.domain.plan import Plan
 from provisioner.domain.reproduction import LostMachine, Reproduction
-from provisioner.reproduction.high_load import WORKLOAD
-from provisioner.reproduction.published import ISO_POWER
+from provisioner.reproduction.published import CONVERSATION, ISO_POWER, counts_text
 from provisioner.reproduction.questions import judged, taken
 
 LOAD = 0.9
@@ -23,9 +22,8 @@ FAILS_AT_S = 60.0
 
 def plans(found: Reproduction) -> Iterator[tuple[str, Plan]]:
     """The best cluster of each design."""
-    for row in found.rows:
-        asked = row.published.question, row.published.workload
-        if asked == (ISO_POWER, WORKLOAD) and row.best.plan is not None:
+    for row in found.rows_of(ISO_POWER, CONVERSATION):
+        if row.best.plan is not None:
             yield row.published.design, row.best.plan
 
 
@@ -33,9 +31,9 @@ def lost_machines(design: str, plan: Plan) -> list[LostMachine]:
     """Let one machine of each role fail, in turn."""
     pools = {(pool.role.value, pool.machine): pool.machines for pool in plan.pools}
     rate = LOAD * plan.rate_per_s
-    whole = judged(WORKLOAD, pools, rate)
+    whole = judged(CONVERSATION, pools, rate)
     return [
-        _lost(design, plan, Role(role), whole, judged(WORKLOAD, pools, rate, failures=failures))
+        _lost(design, plan, Role(role), whole, judged(CONVERSATION, pools, rate, failures=failures))
         for (role, machine) in pools
         for failures in [(Failure(Role(role), machine, FAILS_AT_S),)]
     ]
@@ -45,7 +43,7 @@ def _lost(design: str, plan: Plan, role: Role, whole: Simulated, failed: Simulat
     most = max(failed.verdict.slo.metrics, key=lambda value: value.value / value.limit)
     return LostMachine(
         design=design,
-        machines=" + ".join(str(pool.machines) for pool in plan.pools),
+        machines=counts_text(pool.machines for pool in plan.pools),
         rate_per_s=failed.rate_per_s,
         fails=role.value,
         judged=failed.verdict.judged,

@@ -6,6 +6,7 @@ which was run on two-minute traces in steps of 10 requests/s; the figure is name
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from provisioner.domain.base import Role
@@ -16,6 +17,8 @@ from provisioner.inputs.tables import Row, read_rows
 PRICES = "splitwise-paper"
 """Price list with the paper's prices and power budgets."""
 MODEL = "bloom-176b"
+CONVERSATION, CODING = "azure-conv", "azure-code"
+"""Workloads of the paper's two services."""
 BUDGET_MACHINES, BUDGET_TYPE = 40, "dgx-h100"
 """Budgets of money and of power are those of so many machines of this type."""
 FIXED_RATE_PER_S = 70.0
@@ -50,6 +53,11 @@ def pools_of(design: str, counts: tuple[int, ...]) -> dict[tuple[str, str], int]
     }
 
 
+def counts_text(counts: Iterable[int]) -> str:
+    """Machines of each role, for people; roles without any are left out."""
+    return " + ".join(str(number) for number in counts if number)
+
+
 def counts_of(published: Published) -> tuple[int, ...]:
     """Machines of each role of the cluster's design."""
     counts = (published.prompt_machines, published.token_machines)
@@ -64,6 +72,15 @@ def is_baseline(design: str) -> bool:
 def published_clusters() -> tuple[Published, ...]:
     """Every cluster of figures 16, 18 and 19, in their order."""
     return tuple(_cluster(row) for row in read_rows(_FILE, _COLUMNS))
+
+
+def published_cluster(question: str, workload: str, design: str) -> Published:
+    """One cluster."""
+    return next(
+        cluster
+        for cluster in published_clusters()
+        if (cluster.question, cluster.workload, cluster.design) == (question, workload, design)
+    )
 
 
 def _cluster(row: Row) -> Published:

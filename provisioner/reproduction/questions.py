@@ -8,7 +8,6 @@ from typing import Literal
 from provisioner.domain.case import Case
 from provisioner.domain.cluster import Simulated
 from provisioner.domain.failure import Failure
-from provisioner.domain.machine import PriceList
 from provisioner.domain.scenario import Limits, Scenario, Simulation, WorkloadEntry
 from provisioner.inputs import hardware
 from provisioner.inputs.clusters import pools_of
@@ -61,18 +60,22 @@ def asked(question: str, workload: str, design: str | None) -> Case:
 
 def budget_w() -> float:
     """Power of the machines that the budget is stated in [W]."""
-    powers = {p.machine: p.provisioned_power_w for p in _prices().powers}
-    return BUDGET_MACHINES * powers[BUDGET_TYPE]
+    return BUDGET_MACHINES * powers_w()[BUDGET_TYPE]
 
 
 def budget_usd_per_hour() -> float:
     """Rent of the machines that the budget is stated in [USD/h]."""
-    rents = {p.hardware: p.usd_per_hour for p in _prices().prices}
-    return BUDGET_MACHINES * rents[BUDGET_TYPE]
+    return BUDGET_MACHINES * rents_usd_per_hour()[BUDGET_TYPE]
 
 
-def _prices() -> PriceList:
-    return hardware.read_price_list(PRICES)
+def powers_w() -> dict[str, float]:
+    """The paper's power budget of each machine type [W]."""
+    return {p.machine: p.provisioned_power_w for p in hardware.read_price_list(PRICES).powers}
+
+
+def rents_usd_per_hour() -> dict[str, float]:
+    """The paper's price of each machine, by its hardware [USD/h]."""
+    return {p.hardware: p.usd_per_hour for p in hardware.read_price_list(PRICES).prices}
 
 
 def judged_compatibly(

@@ -14,18 +14,20 @@ from provisioner.domain.reproduction import Changed, Published
 from provisioner.inputs.resolve import resolve
 from provisioner.reproduction.compatible import CompatibleJudge
 from provisioner.reproduction.published import (
+    CODING,
+    CONVERSATION,
     FIXED_RATE_PER_S,
     ISO_POWER,
     MODEL,
     counts_of,
     is_baseline,
     pools_of,
+    published_cluster,
     published_clusters,
 )
 from provisioner.reproduction.questions import scenario
 from provisioner.search.headroom import highest_rate
 
-CONVERSATION, CODING = "azure-conv", "azure-code"
 OTHER_MODEL = "llama2-70b"
 
 
@@ -53,12 +55,7 @@ def changed(change: Change) -> Changed:
     cluster, model = change.cluster, change.model
     own: tuple[float | None, float | None] = (None, None)
     if model == MODEL:
-        chosen = next(
-            c
-            for c in published_clusters()
-            if (c.question, c.workload, c.design) == (ISO_POWER, CONVERSATION, cluster.design)
-        )
-        own = _rates(chosen, model)
+        own = _rates(published_cluster(ISO_POWER, CONVERSATION, cluster.design), model)
     compatible, measured = _rates(cluster, model)
     return Changed(
         design=cluster.design,

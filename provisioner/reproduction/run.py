@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from provisioner.domain.base import Role
 from provisioner.domain.case import Case
+from provisioner.domain.designs import NAMED_DESIGNS
 from provisioner.domain.reproduction import (
     Bill,
     CompatibleBest,
@@ -20,7 +21,7 @@ from provisioner.domain.reproduction import (
 from provisioner.domain.result import PlanResult
 from provisioner.inputs import hardware
 from provisioner.planning.objectives import BY_NAME
-from provisioner.reproduction.batch_jobs import batch_designs, batch_job
+from provisioner.reproduction.batch_jobs import batch_job
 from provisioner.reproduction.budgets import fits_budget, has_budget
 from provisioner.reproduction.compatible import (
     CompatibleJudge,
@@ -57,7 +58,7 @@ def reproduce(jobs: int = 1, progress: Progress = lambda *_: None) -> Reproducti
     questions = list(dict.fromkeys((c.question, c.workload) for c in clusters))
     parts = _parts(clusters, questions)
     first = sum(map(len, parts.values()))
-    total = first + len(batch_designs())
+    total = first + len(NAMED_DESIGNS)
     found = done(parts, jobs, lambda count, name: progress(count, total, name))
     whole = Reproduction(
         rows=tuple(found["rows"]),
@@ -84,9 +85,7 @@ def _parts(
             Part(f"{change.cluster.design} with {change.model}", changed, (change,))
             for change in changes()
         ],
-        "batch": [
-            Part(f"{design}, batch jobs", batch_job, (design,)) for design in batch_designs()
-        ],
+        "batch": [Part(f"{design}, batch jobs", batch_job, (design,)) for design in NAMED_DESIGNS],
         "loaded": [Part(f"{load[0]} at {load[2]:g}/s", loaded, load) for load in loads()],
         "heat": [Part(f"heat map, {p} + {t}", heat_point, (p, t)) for p, t in heat_rows()],
     }
@@ -139,11 +138,7 @@ def _with_best_rows(found: Reproduction) -> Reproduction:
     """Where a search over everything ended with less than a design's, that design's plan stands."""
     optima = {}
     for (question, workload), result in found.optima.items():
-        own = [
-            row.best
-            for row in found.rows
-            if (row.published.question, row.published.workload) == (question, workload)
-        ]
+        own = [row.best for row in found.rows_of(question, workload)]
         planned = [r for r in (result, *own) if r.plan is not None]
         most = max if BY_NAME[result.objective].MAXIMIZE else min
         optima[question, workload] = most(planned, key=value_of) if planned else result

@@ -41,7 +41,8 @@ NAME = "splitwise-sim"
 ESTIMATED = ("utilization", "mean_power_w", "requests_per_kwh", "mean_batch", "kv_occupancy")
 _BORROWED: tuple[Kind, ...] = ("prompt", "token")
 _UNKNOWN = PoolMeasure(*[math.nan] * 4)
-_LEAST_OUTPUT = 2
+LEAST_OUTPUT = 2
+"""Fewest output tokens that a request of that simulator may have."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _machine(case: Case, pool: NamedPool) -> PublishedMachine:
 
 def _served(offered: Offered, machines: list[PublishedMachine], pools: PublishedPools) -> _Served:
     requests = offered.requests
-    outputs = np.maximum(requests.output_tokens, _LEAST_OUTPUT)
+    outputs = np.maximum(requests.output_tokens, LEAST_OUTPUT)
     raised = int(np.count_nonzero(outputs != requests.output_tokens))
     try:
         records = simulate_published(

@@ -70,11 +70,7 @@ def simulate_cluster(
     UsageError
         Where an option has no effect.
     """
-    deployments = [_deployed(case, pool) for pool in cluster.pools]
-    pools = tuple(
-        SimulatedPool(pool.role, deployment, pool.machines - pool.spares)
-        for pool, deployment in zip(cluster.pools, deployments, strict=True)
-    )
+    pools = simulated_pools(case, cluster)
     rules = _rules(case, cluster, chunk_tokens)
     offered = offered_requests(case, traffic)
     if rules.router == "plan-shares":
@@ -91,15 +87,27 @@ def simulate_cluster(
         scheduler=rules.scheduler,
         router=rules.router,
         pools=tuple(
-            pool_of(case, pool, measure, deployment.power.idle_w)
-            for pool, measure, deployment in zip(
-                cluster.pools, verdict.pools, deployments, strict=True
-            )
+            pool_of(case, pool, measure, simulated.deployment.power.idle_w)
+            for pool, measure, simulated in zip(cluster.pools, verdict.pools, pools, strict=True)
         ),
         verdict=verdict,
         warnings=tuple(dict.fromkeys(notes_of(case, pools, trial, verdict))),
         chunk_tokens=chunk_tokens,
         failures=failures,
+    )
+
+
+def simulated_pools(case: Case, cluster: NamedCluster) -> tuple[SimulatedPool, ...]:
+    """The working machines of a completed cluster.
+
+    Raises
+    ------
+    InputError
+        Where the model does not fit a machine.
+    """
+    return tuple(
+        SimulatedPool(pool.role, _deployed(case, pool), pool.machines - pool.spares)
+        for pool in cluster.pools
     )
 
 

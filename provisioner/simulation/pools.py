@@ -25,7 +25,7 @@ def _measure(pool: SimulatedPool, run: Run, home: int) -> tuple[float, float, fl
     instances = run.state.instances
     own = instances[instances["home"] == home]
     from_s, until_s = _window_s(run)
-    available_s = _available_s(run, own)
+    available_s = _available_s(own, from_s, until_s)
     if available_s <= 0:
         return 0.0, 0.0, 0.0, 0.0
     busy_s = float(own["prompt_busy_s"].sum() + own["token_busy_s"].sum())
@@ -50,8 +50,7 @@ def _window_s(run: Run) -> tuple[float, float]:
     return from_s, until_s
 
 
-def _available_s(run: Run, instances: Array) -> float:
-    from_s, until_s = _window_s(run)
+def _available_s(instances: Array, from_s: float, until_s: float) -> float:
     return float((np.clip(instances["failed_s"], from_s, until_s) - from_s).sum())
 
 
@@ -61,7 +60,7 @@ def active_share(runs: list[Run]) -> tuple[float, ...]:
     return share_at_most(
         np.flatnonzero(busy_s),
         busy_s[busy_s > 0],
-        sum(_available_s(run, run.state.instances) for run in runs),
+        sum(_available_s(run.state.instances, *_window_s(run)) for run in runs),
     )
 
 
